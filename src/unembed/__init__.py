@@ -1,0 +1,33 @@
+"""Recover text from embedding vectors, and measure how much they give away.
+
+Importing this package loads neither torch nor a model: public names arrive on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> the module that defines it.
+_PUBLIC = {
+    "load_encoder": "unembed.encoders",
+    "UnembedError": "unembed.errors",
+}
+
+__all__ = ["UnembedError", "__version__", "load_encoder"]
+
+if TYPE_CHECKING:
+    from unembed.encoders import load_encoder
+    from unembed.errors import UnembedError
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'unembed' has no attribute {name!r}")
+    return getattr(importlib.import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

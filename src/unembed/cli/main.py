@@ -1,0 +1,94 @@
+"""`unembed`: the commands in the order of the work, loaded only when they are used.
+
+Exit codes are stable: 0 done; 1 failed; 2 wrong usage; 3 a missing extra; 4 damaged or unfit data;
+5 an existing output was made with other settings; 6 something outside does not answer; 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from unembed import __version__
+from unembed.cli.console import report_error
+from unembed.errors import UnembedError
+
+# Command -> (module under unembed.cli, one line of help), in the order of the work. The help stands
+# here so that `unembed --help` imports no command: the commands import what they need themselves.
+COMMANDS = {
+    "encoders": ("encoders", "List the encoders, and fetch the optional ones."),
+    "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
+    "data": ("data", "Inspect and verify prepared data."),
+}
+
+INTERRUPTED = 130
+
+
+class LazyCommands(click.Group):
+    """A group that imports a command's module only when that command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"unembed.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands, in the order of the work"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            guess = f" Did you mean '{close[0]}'?" if close else " See 'unembed --help'."
+            raise click.UsageError(f"There is no command '{name}'.{guess}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=LazyCommands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Results go to stdout, progress to stderr; every command takes --json. "
+    "Exit codes: 0 done, 1 failed, 2 usage, 3 missing extra, 4 bad data, "
+    "5 made with other settings, 6 unreachable, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="unembed")
+def cli() -> None:
+    """Recover text from embedding vectors, and measure how much they give away."""
+
+
+def main() -> None:
+    """Entry point: turns every expected failure into one clear message and a stable exit code."""
+    as_json = "--json" in sys.argv
+    try:
+        cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(INTERRUPTED)
+    except KeyboardInterrupt:
+        report_error("Interrupted; finished parts are kept.", None, as_json=as_json)
+        sys.exit(INTERRUPTED)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f"Try '{context.command_path} --help'." if context is not None else None
+        report_error(error.format_message(), hint, as_json=as_json)
+        sys.exit(2)
+    except UnembedError as error:
+        report_error(error.message, error.hint, as_json=as_json)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader went away (`unembed ... | head`): not an error worth a traceback.
+        sys.stderr.close()
+        sys.exit(1)
