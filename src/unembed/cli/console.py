@@ -22,7 +22,9 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=None if not sys.stdout.isatty() else 2))
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> None:
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None
+) -> None:
     """A table on stdout, as wide as the terminal when there is one."""
     from rich.console import Console
     from rich.table import Table
