@@ -1,0 +1,151 @@
+"""BERT's forward pass and nothing else: post-norm blocks over texts of different lengths, no padding.
+
+Texts lie one behind the other in one matrix of tokens, sorted by length. Everything but attention
+works on tokens, so that no arithmetic is spent on padding; attention runs once for each stretch of
+texts of equal length (`Run`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+
+from unembed.errors import DataError
+from unembed.files import read_json
+
+
+class Run(NamedTuple):
+    """Consecutive texts of one length in the flat matrix of tokens."""
+
+    texts: int
+    length: int
+
+
+class BertConfig(BaseModel):
+    """The fields of a BERT `config.json` that decide the arithmetic."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    vocab_size: int
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    intermediate_size: int
+    max_position_embeddings: int
+    layer_norm_eps: float = 1e-12
+    hidden_act: str = "gelu"
+    model_type: str = "bert"
+
+
+class BertBlock(nn.Module):
+    """One post-norm block: attention, add and norm, feed-forward, add and norm."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        width = config.hidden_size
+        self.heads = config.num_attention_heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.norm1 = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        self.up = nn.Linear(width, config.intermediate_size)
+        self.down = nn.Linear(config.intermediate_size, width)
+        self.norm2 = nn.LayerNorm(width, eps=config.layer_norm_eps)
+
+    def forward(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
+        x = self.norm1(self.out(self.attend(x, runs)) + x)
+        return self.norm2(self.down(F.gelu(self.up(x))) + x)  # type: ignore[no-any-return]
+
+    def attend(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
+        """Every text attends to its own tokens only."""
+        width = x.shape[-1]
+        qkv = self.qkv(x)  # [T, 3D]
+        parts = []
+        for (texts, length), part in zip(
+            runs, torch.split(qkv, [n * length for n, length in runs]), strict=True
+        ):
+            # [3, B, heads, L, D / heads]
+            q, k, v = part.view(texts, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            mixed = F.scaled_dot_product_attention(q, k, v)  # [B, heads, L, D / heads]
+            parts.append(mixed.transpose(1, 2).reshape(texts * length, width))
+        return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+class Bert(nn.Module):
+    """Token ids to token vectors."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        if config.model_type != "bert" or config.hidden_act != "gelu":
+            raise DataError(f"Not a BERT with GELU: {config.model_type} with {config.hidden_act}.")
+        self.config = config
+        # The token-type row (always 0 for single texts) is folded into the words.
+        self.words = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.blocks = nn.ModuleList(BertBlock(config) for _ in range(config.num_hidden_layers))
+
+    def forward(self, ids: Tensor, runs: Sequence[Run]) -> Tensor:  # [T] -> [T, D]
+        x = self.norm(self.words(ids) + self.positions(positions_of(runs, ids.device)))
+        for block in self.blocks:
+            x = block(x, runs)
+        return x  # type: ignore[no-any-return]
+
+
+def positions_of(runs: Sequence[Run], device: torch.device) -> Tensor:
+    """0, 1, 2, ... for every text of every run: [T]."""
+    return torch.cat([torch.arange(length, device=device).repeat(texts) for texts, length in runs])
+
+
+def mean_pool(x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [B, D]
+    """The mean of every text's token vectors."""
+    split = torch.split(x, [texts * length for texts, length in runs])
+    return torch.cat(
+        [part.view(texts, length, -1).mean(1) for (texts, length), part in zip(runs, split, strict=True)]
+    )
+
+
+def load_bert(folder: Path) -> Bert:
+    """The network of a BERT folder (`config.json`, `model.safetensors`), in evaluation mode."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    with torch.device("meta"):  # the weights come from the file: initialising them would be thrown away
+        model = Bert(BertConfig(**read_json(folder / "config.json")))
+    try:
+        weights = load_file(folder / "model.safetensors")
+        model.load_state_dict(_renamed(weights, len(model.blocks)), assign=True)
+    except (SafetensorError, KeyError, RuntimeError, OSError) as error:
+        raise DataError(f"{folder / 'model.safetensors'} is not this BERT's weights: {error}") from error
+    return model.eval().requires_grad_(False)
+
+
+def _renamed(weights: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """The published tensor names -> ours, with q, k and v fused."""
+    tokens_and_type = weights["embeddings.word_embeddings.weight"]
+    state = {
+        "words.weight": tokens_and_type + weights["embeddings.token_type_embeddings.weight"][0],
+        "positions.weight": weights["embeddings.position_embeddings.weight"],
+        "norm.weight": weights["embeddings.LayerNorm.weight"],
+        "norm.bias": weights["embeddings.LayerNorm.bias"],
+    }
+    names = {
+        "out": "attention.output.dense",
+        "norm1": "attention.output.LayerNorm",
+        "up": "intermediate.dense",
+        "down": "output.dense",
+        "norm2": "output.LayerNorm",
+    }
+    for layer in range(layers):
+        old, new = f"encoder.layer.{layer}.", f"blocks.{layer}."
+        for part in ("weight", "bias"):
+            qkv = [weights[f"{old}attention.self.{name}.{part}"] for name in ("query", "key", "value")]
+            state[f"{new}qkv.{part}"] = torch.cat(qkv)
+            for ours, theirs in names.items():
+                state[f"{new}{ours}.{part}"] = weights[f"{old}{theirs}.{part}"]
+    return state

