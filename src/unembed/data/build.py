@@ -1,0 +1,216 @@
+"""One block of texts into one shard's arrays: align, drop duplicates, split, encode by length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unembed.data.align import Aligned, align
+from unembed.data.config import EncodeConfig
+from unembed.data.keyset import KeySet
+from unembed.data.normalise import text_keys
+from unembed.data.split import SPLITS, split_labels
+from unembed.data.texts import CollectedTexts
+from unembed.data.vocabulary import ENCODERS_OWN, pad_id, plain_copy, vocabulary_size
+from unembed.encoders.base import Encoder
+from unembed.errors import DataError, UnembedError, UsageError
+from unembed.progress import Progress
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+# Texts handed to the encoder at once: enough for it to form full batches of equal length.
+WINDOW = 1024
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything a shard depends on, apart from its texts."""
+
+    config: EncodeConfig
+    encoder: Encoder
+    tokenizer: Tokenizer
+    languages: tuple[str, ...]
+    vocabulary: int
+    pad_id: int
+    # Set where the targets are in other tokens than the encoder's: its own, to see what it would cut.
+    encoder_tokenizer: Tokenizer | None
+
+    @classmethod
+    def of(
+        cls, config: EncodeConfig, encoder: Encoder, tokenizer: Tokenizer, texts: CollectedTexts
+    ) -> Recipe:
+        limit = encoder.info.max_tokens
+        own = config.tokenizer == ENCODERS_OWN
+        if own and limit is not None:
+            reach = limit - tokenizer.num_special_tokens_to_add(is_pair=False)
+            if config.seq_len > reach:
+                raise UsageError(
+                    f"seq_len is {config.seq_len}, but {encoder.info.name} reads only {reach} tokens "
+                    "of a text: the rest would be in the target and not in the vector.",
+                    hint=f"Choose --seq-len {reach} or less.",
+                )
+        if len(texts.manifest.languages) > 256:
+            raise UsageError("More than 256 languages in one folder.")
+        return cls(
+            config=config,
+            encoder=encoder,
+            tokenizer=tokenizer,
+            languages=tuple(texts.manifest.languages),
+            vocabulary=vocabulary_size(tokenizer),
+            pad_id=pad_id(tokenizer),
+            encoder_tokenizer=None if own or limit is None else _own_tokenizer(encoder),
+        )
+
+
+@dataclass(frozen=True)
+class BuiltShard:
+    arrays: dict[str, NDArray[Any]]
+    record: dict[str, Any]
+
+
+def build_shard(
+    recipe: Recipe,
+    name: str,
+    block: Sequence[tuple[str, str]],
+    start: int,
+    seen: KeySet,
+    progress: Progress,
+) -> BuiltShard:
+    """The shard of `block`, whose first text is number `start` of the collection."""
+    config = recipe.config
+    samples = align(recipe.tokenizer, [text for text, _ in block], seq_len=config.seq_len)
+    kept, dropped = _keep(recipe, samples)
+    keys = text_keys([samples[place].text for place in kept])
+    new = seen.add(keys)
+    if duplicates := len(kept) - int(new.sum()):
+        dropped["duplicate"] += duplicates
+    labels = split_labels(keys, validation_share=config.validation_share, test_share=config.test_share)
+    # Rows are train first, then validation, then test; within each, as collected.
+    rows = np.argsort(labels, kind="stable")
+    rows = rows[new[rows]]
+    places = [kept[row] for row in rows.tolist()]
+    progress.advance(len(block) - len(places))
+    chosen = [samples[place] for place in places]
+    codes = np.array([recipe.languages.index(block[place][1]) for place in places], dtype=np.uint8)
+    labels = labels[rows]
+    arrays = {
+        "tokens": _padded(recipe, [sample.ids for sample in chosen]),
+        "lengths": np.array([len(sample.ids) for sample in chosen], dtype=np.uint16),
+        "vectors": _vectors(recipe, name, chosen, [start + place for place in places], progress),
+        "keys": keys[rows],
+        "languages": codes,
+    }
+    record = {
+        "texts": len(block),
+        "counts": {split: int((labels == code).sum()) for code, split in enumerate(SPLITS)},
+        "languages": {
+            language: {
+                split: int(((codes == number) & (labels == code)).sum()) for code, split in enumerate(SPLITS)
+            }
+            for number, language in enumerate(recipe.languages)
+            if (codes == number).any()
+        },
+        "dropped": dict(sorted(dropped.items())),
+        "realigned": sum(sample.realigned for sample in chosen),
+    }
+    return BuiltShard(arrays, record)
+
+
+def _keep(recipe: Recipe, samples: list[Aligned]) -> tuple[list[int], Counter[str]]:
+    """Places of the samples that pass the filters, and why the others do not."""
+    config = recipe.config
+    dropped: Counter[str] = Counter()
+    kept = []
+    for place, sample in enumerate(samples):
+        if config.max_tokens is not None and sample.full_length > config.max_tokens:
+            dropped["too_long"] += 1
+        elif not sample.stable:
+            dropped["unstable"] += 1
+        elif len(sample.ids) < config.min_tokens:
+            dropped["too_short"] += 1
+        else:
+            kept.append(place)
+    if recipe.encoder_tokenizer is not None and kept:
+        limit = recipe.encoder.info.max_tokens or 0
+        read = recipe.encoder_tokenizer.encode_batch([samples[place].text for place in kept])
+        fits = [len(encoding.ids) <= limit for encoding in read]
+        if cut := fits.count(False):
+            dropped["too_long_for_encoder"] += cut
+            kept = [place for place, fit in zip(kept, fits, strict=True) if fit]
+    return kept, dropped
+
+
+def _padded(recipe: Recipe, rows: list[list[int]]) -> NDArray[Any]:  # [n, longest]
+    dtype = np.uint16 if recipe.vocabulary <= 1 << 16 else np.uint32
+    longest = max((len(row) for row in rows), default=0)
+    tokens = np.full((len(rows), longest), recipe.pad_id, dtype=dtype)
+    for place, row in enumerate(rows):
+        tokens[place, : len(row)] = row
+    return tokens
+
+
+def _vectors(
+    recipe: Recipe, shard: str, samples: list[Aligned], numbers: list[int], progress: Progress
+) -> NDArray[np.float16]:  # [n, D]
+    """The encoder's vectors, made in windows of similar length, in the order of the samples."""
+    vectors = np.empty((len(samples), recipe.encoder.info.dimension), dtype=np.float16)
+    order = sorted(range(len(samples)), key=lambda place: len(samples[place].ids))
+    for begin in range(0, len(order), WINDOW):
+        window = order[begin : begin + WINDOW]
+        texts = [samples[place].text for place in window]
+        try:
+            made = recipe.encoder.encode(texts)
+        except DataError as error:
+            at = _first_failure(recipe.encoder, texts)
+            raise _bad_vector(shard, numbers[window[at]], texts[at], error.message) from error
+        if made.shape != (len(texts), vectors.shape[1]):
+            raise DataError(
+                f"{recipe.encoder.info.name} gave an array of shape {made.shape} for {len(texts)} texts "
+                f"and a dimension of {vectors.shape[1]} (shard {shard})."
+            )
+        with np.errstate(over="ignore"):
+            halves = made.astype(np.float16)
+        bad = np.flatnonzero(~np.isfinite(halves).all(axis=1))
+        if len(bad):
+            at = int(bad[0])
+            finite = bool(np.isfinite(made[at]).all())
+            problem = "its vector does not fit float16" if finite else "its vector has NaN or infinity in it"
+            raise _bad_vector(shard, numbers[window[at]], texts[at], problem)
+        vectors[window] = halves
+        progress.advance(len(window))
+    return vectors
+
+
+def _first_failure(encoder: Encoder, texts: list[str]) -> int:
+    """Which text makes the encoder fail, by halving; 0 if none does alone."""
+    low, high = 0, len(texts)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            encoder.encode(texts[low:middle])
+            low = middle
+        except UnembedError:
+            high = middle
+    return low
+
+
+def _bad_vector(shard: str, number: int, text: str, problem: str) -> DataError:
+    shown = text if len(text) <= 60 else text[:60] + "…"
+    return DataError(
+        f"Text {number} (shard {shard}) cannot be used: {problem}. The text: {shown!r}",
+        hint="Finished shards are kept. Take the text out of the source and collect again, or choose "
+        "another encoder.",
+    )
+
+
+def _own_tokenizer(encoder: Encoder) -> Tokenizer | None:
+    try:
+        return plain_copy(encoder.tokenizer())
+    except UnembedError:
+        return None  # an endpoint that keeps its tokenizer to itself

@@ -1,0 +1,165 @@
+"""Stage 2: collected texts into shards of token ids and vectors, for one encoder.
+
+A shard is made of `shard_size` consecutive collected texts and depends on nothing but them, the
+settings, and which texts came before (for duplicates): so a run that was killed makes the shards that
+are missing, and they are the ones that an uninterrupted run would have made.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from unembed.data.build import Recipe, build_shard
+from unembed.data.config import EncodeConfig
+from unembed.data.keyset import KeySet
+from unembed.data.lock import folder_lock
+from unembed.data.manifest import (
+    MANIFEST_NAME,
+    FileEntry,
+    PreparedManifest,
+    ShardEntry,
+    TokenizerEntry,
+    write_manifest,
+)
+from unembed.data.normalise import NORMALISATION_VERSION
+from unembed.data.plan import settle_plan
+from unembed.data.prepared import TOKENIZER_NAME, PreparedData
+from unembed.data.shard import finished_shard, shard_keys, shard_name, write_shard
+from unembed.data.split import SPLITS
+from unembed.data.texts import CollectedTexts
+from unembed.data.vocabulary import choose_tokenizer
+from unembed.encoders.base import Encoder
+from unembed.errors import DataError
+from unembed.files import atomic_write, digest_bytes
+from unembed.progress import progress_bar
+
+
+def encode(
+    config: EncodeConfig,
+    texts: Path,
+    output: Path,
+    *,
+    encoder: Encoder | None = None,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+    quiet: bool = True,
+) -> PreparedData:
+    """Encode the collected `texts` into `output`, or go on with an encoding that was interrupted.
+
+    An `encoder` that is given stands in for the one that the configuration names. A folder that was
+    begun with another encoder, tokenizer, text or setting is refused (MismatchError).
+    """
+    collected = CollectedTexts.open(texts)
+    if encoder is None:
+        from unembed.encoders import load_encoder
+
+        encoder = load_encoder(config.encoder, device=device, trust_remote_code=trust_remote_code)
+    recipe = Recipe.of(config, encoder, choose_tokenizer(config.tokenizer, encoder), collected)
+    tokenizer_json = recipe.tokenizer.to_str(pretty=False).encode()
+    with folder_lock(output):
+        settle_plan(output, _plan(config, encoder, digest_bytes(tokenizer_json), collected))
+        _write_once(output / TOKENIZER_NAME, tokenizer_json)
+        shards = _make_shards(recipe, collected, output, quiet=quiet)
+        _finish(config, recipe, collected, shards, tokenizer_json, output)
+        return PreparedData.open(output)
+
+
+def _plan(
+    config: EncodeConfig, encoder: Encoder, tokenizer_digest: str, texts: CollectedTexts
+) -> dict[str, Any]:
+    info = encoder.info
+    return {
+        "kind": "prepared",
+        # Names and places can change while the weights stay the same; the digest decides.
+        "encoder": {
+            "digest": info.digest,
+            "dimension": info.dimension,
+            "pooling": info.pooling,
+            "max_tokens": info.max_tokens,
+            "normalised": info.normalised,
+        },
+        "tokenizer": tokenizer_digest,
+        "texts": texts.digest,
+        **config.model_dump(mode="json", exclude={"encoder", "tokenizer"}),
+        "normalisation": NORMALISATION_VERSION,
+    }
+
+
+def _make_shards(recipe: Recipe, texts: CollectedTexts, output: Path, *, quiet: bool) -> list[ShardEntry]:
+    size = recipe.config.shard_size
+    names = [shard_name(index) for index in range(-(-len(texts) // size))]
+    entries = [finished_shard(output, name) for name in names]
+    done = sum(entry.texts for entry in entries if entry)
+    if None in entries:
+        # What is not whole must not look whole.
+        (output / MANIFEST_NAME).unlink(missing_ok=True)
+    seen = KeySet()
+    shards = []
+    with progress_bar("Encoding", total=len(texts), unit="texts", done=done, quiet=quiet) as progress:
+        for index, (name, finished) in enumerate(zip(names, entries, strict=True)):
+            if finished:
+                seen.add(shard_keys(output, finished))
+                shards.append(finished)
+                continue
+            start = index * size
+            built = build_shard(recipe, name, texts.read(start, size), start, seen, progress)
+            shards.append(write_shard(output, name, built.arrays, **built.record))
+    return shards
+
+
+def _finish(
+    config: EncodeConfig,
+    recipe: Recipe,
+    texts: CollectedTexts,
+    shards: list[ShardEntry],
+    tokenizer_json: bytes,
+    output: Path,
+) -> None:
+    dropped: Counter[str] = Counter()
+    for shard in shards:
+        dropped.update(shard.dropped)
+    counts = {split: sum(shard.counts[split] for shard in shards) for split in SPLITS}
+    if not sum(counts.values()):
+        reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items())
+        raise DataError(
+            f"None of the {len(texts):,} texts is left ({reasons}).",
+            hint="Check --min-tokens, --max-tokens and the tokenizer.",
+        )
+    digest = digest_bytes(tokenizer_json)
+    manifest = PreparedManifest(
+        counts=counts,
+        languages={
+            language: {
+                split: sum(shard.languages.get(language, {}).get(split, 0) for shard in shards)
+                for split in SPLITS
+            }
+            for language in recipe.languages
+        },
+        dropped=dict(sorted(dropped.items())),
+        realigned=sum(shard.realigned for shard in shards),
+        encoder=recipe.encoder.info,
+        tokenizer=TokenizerEntry(
+            name=config.tokenizer,
+            digest=digest,
+            vocabulary=recipe.vocabulary,
+            pad_id=recipe.pad_id,
+        ),
+        seed=texts.manifest.seed,
+        normalisation=NORMALISATION_VERSION,
+        texts=texts.digest,
+        tokenizer_file=FileEntry(name=TOKENIZER_NAME, bytes=len(tokenizer_json), sha256=digest),
+        shards=tuple(shards),
+        **config.model_dump(
+            include={"seq_len", "min_tokens", "max_tokens", "validation_share", "test_share"}
+        ),
+    )
+    if not (output / MANIFEST_NAME).exists():
+        write_manifest(output, manifest)
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    if not path.exists() or path.stat().st_size != len(data):
+        with atomic_write(path) as file:
+            file.write(data)

@@ -1,0 +1,172 @@
+"""Reading prepared data: random access by index to memory-mapped shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unembed.data.align import read_back
+from unembed.data.manifest import PreparedManifest, ShardEntry, check_sizes, read_manifest
+from unembed.data.shard import array_path
+from unembed.data.split import SPLITS, SplitName
+from unembed.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+TOKENIZER_NAME = "tokenizer.json"
+
+
+class PreparedData:
+    """A folder that `unembed prepare` made.
+
+    >>> data = PreparedData.open("data/short")
+    >>> train = data.split("train")
+    >>> train.tokens([0, 1]).shape, train.vectors([0, 1]).shape
+    ((2, 9), (2, 384))
+    """
+
+    def __init__(self, folder: Path, manifest: PreparedManifest, digest: str) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.digest = digest
+        self._tokenizer: Tokenizer | None = None
+
+    @classmethod
+    def open(cls, folder: Path | str) -> PreparedData:
+        """Read the manifest and check that every file is there in full length (not its digest)."""
+        folder = Path(folder)
+        manifest, digest = read_manifest(folder, PreparedManifest)
+        check_sizes(folder, manifest.files)
+        return cls(folder, manifest, digest)
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer that the token ids belong to, from the folder itself."""
+        if self._tokenizer is None:
+            from tokenizers import Tokenizer
+
+            self._tokenizer = Tokenizer.from_file(str(self.folder / TOKENIZER_NAME))
+        return self._tokenizer
+
+    def split(self, name: SplitName) -> Split:
+        """One side of the data."""
+        if name not in SPLITS:
+            raise UsageError(f"There is no split '{name}'.", hint=f"The splits: {', '.join(SPLITS)}.")
+        return Split(self, name)
+
+
+class Split:
+    """One side of the data: samples 0 to `len(split) - 1`, the same in every run."""
+
+    def __init__(self, data: PreparedData, name: SplitName) -> None:
+        self.name = name
+        self._data = data
+        self._shards = [shard for shard in data.manifest.shards if shard.counts[name]]
+        counts = [shard.counts[name] for shard in self._shards]
+        self._ends = np.cumsum(counts, dtype=np.int64)  # [shards]
+        # Where this split's rows begin in each shard.
+        self._rows = [_first_row(shard, name) for shard in self._shards]
+        self._arrays: dict[tuple[int, str], NDArray[Any]] = {}
+        parts = [self._whole(place, "lengths") for place in range(len(self._shards))]
+        self.lengths: NDArray[np.uint16] = np.concatenate(parts) if parts else np.zeros(0, np.uint16)  # [N]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def tokens(self, indices: ArrayLike) -> NDArray[np.int64]:  # [n, L]
+        """Token ids of the samples, padded to the longest among them."""
+        chosen = self._check(indices)
+        width = int(self.lengths[chosen].max()) if len(chosen) else 0
+        out = np.full((len(chosen), width), self._data.manifest.tokenizer.pad_id, dtype=np.int64)
+        for where, rows, part in self._gather(chosen, "tokens"):
+            reach = min(width, part.shape[1])
+            out[where, :reach] = part[rows, :reach]
+        return out
+
+    def vectors(self, indices: ArrayLike) -> NDArray[np.float32]:  # [n, D]
+        """The encoder's vectors of the samples."""
+        chosen = self._check(indices)
+        out = np.empty((len(chosen), self._data.manifest.encoder.dimension), dtype=np.float32)
+        for where, rows, part in self._gather(chosen, "vectors"):
+            out[where] = part[rows]
+        return out
+
+    def texts(self, indices: ArrayLike) -> list[str]:
+        """The texts: what the tokens decode to, which is exactly what the encoder was given."""
+        chosen = self._check(indices)
+        padded = self.tokens(chosen)
+        ids = [
+            row[:length].tolist() for row, length in zip(padded, self.lengths[chosen].tolist(), strict=True)
+        ]
+        return read_back(self._data.tokenizer(), ids)
+
+    def languages(self, indices: ArrayLike) -> list[str]:
+        """The language under which each sample was collected."""
+        names = list(self._data.manifest.languages)
+        return [names[code] for code in self._column(indices, "languages").tolist()]
+
+    def keys(self, indices: ArrayLike) -> NDArray[np.uint64]:  # [n]
+        """`text_key` of each sample: what the split was decided by."""
+        return self._column(indices, "keys")
+
+    def _column(self, indices: ArrayLike, array: str) -> NDArray[Any]:
+        chosen = self._check(indices)
+        parts = [self._whole(place, array) for place in range(len(self._shards))]
+        return np.concatenate(parts)[chosen] if parts else np.zeros(0, np.uint64)
+
+    def _check(self, indices: ArrayLike) -> NDArray[np.int64]:
+        chosen = np.asarray(indices)
+        if chosen.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        if chosen.ndim != 1 or not np.issubdtype(chosen.dtype, np.integer):
+            raise IndexError("Samples are chosen by a list of whole numbers.")
+        if chosen.min() < 0 or chosen.max() >= len(self):
+            raise IndexError(
+                f"The {self.name} split has samples 0 to {len(self) - 1}; "
+                f"asked for {chosen.min()} to {chosen.max()}."
+            )
+        return chosen.astype(np.int64)
+
+    def _gather(
+        self, chosen: NDArray[np.int64], array: str
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]]:
+        """For each shard that is touched: places in the output, rows in the shard, the shard's array."""
+        places = np.searchsorted(self._ends, chosen, side="right")
+        order = np.argsort(places, kind="stable")
+        touched, starts = np.unique(places[order], return_index=True)
+        for place, where in zip(touched.tolist(), np.split(order, starts[1:]), strict=True):
+            before = int(self._ends[place - 1]) if place else 0
+            yield where, chosen[where] - before + self._rows[place], self._array(place, array)
+
+    def _array(self, place: int, array: str) -> NDArray[Any]:
+        """A shard's array, mapped on first use."""
+        if (place, array) not in self._arrays:
+            self._arrays[place, array] = _load(self._data.folder, self._shards[place], array, mapped=True)
+        return self._arrays[place, array]
+
+    def _whole(self, place: int, array: str) -> NDArray[Any]:
+        """This split's rows of a small array, in memory."""
+        shard, row = self._shards[place], self._rows[place]
+        return _load(self._data.folder, shard, array, mapped=False)[row : row + shard.counts[self.name]]
+
+
+def _first_row(shard: ShardEntry, name: SplitName) -> int:
+    return sum(shard.counts[earlier] for earlier in SPLITS[: SPLITS.index(name)])
+
+
+def _load(folder: Path, shard: ShardEntry, array: str, *, mapped: bool) -> NDArray[Any]:
+    path = array_path(folder, shard.name, array)
+    try:
+        values: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise DataError(
+            f"{path} is damaged: {error}", hint=f"'unembed data verify {folder}' lists all damage."
+        ) from error
+    rows = sum(shard.counts.values())
+    if len(values) != rows:
+        raise DataError(f"{path} has {len(values)} rows instead of {rows}.")
+    return values
