@@ -1,1 +1,1 @@
-""""""
+"""The conditional masked diffusion language model, and its checkpoint."""

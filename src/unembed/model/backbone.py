@@ -1,0 +1,198 @@
+"""A public encoder's own blocks as the denoiser's starting point: BERT's family and ModernBERT.
+
+Weights are read straight from safetensors; the pretrained library is not needed. With zero modulation
+the denoiser's hidden states then equal the pretrained model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from unembed.encoders.minilm import PACKAGE
+from unembed.encoders.places import package_folder
+from unembed.errors import UnavailableError, UsageError
+from unembed.files import read_json
+from unembed.model.blocks import Block
+from unembed.model.config import BlockConfig
+from unembed.model.denoiser import Denoiser
+
+# BERT's own name -> where its positions start: RoBERTa's begin after the padding index.
+BERT_FAMILY = {"bert": 0, "roberta": 2, "xlm-roberta": 2, "camembert": 2}
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A folder with config.json and model.safetensors, and how to read tensors from it."""
+
+    folder: Path
+    config: dict[str, Any]
+    tensor: Callable[[str], Tensor]
+
+    @property
+    def family(self) -> str:
+        kind = self.config.get("model_type")
+        if kind in BERT_FAMILY:
+            return "bert"
+        if kind == "modernbert":
+            return "modernbert"
+        raise UsageError(
+            f"A backbone of type '{kind}' is not supported.",
+            hint=f"Use one of: {', '.join(BERT_FAMILY)}, modernbert.",
+        )
+
+    @property
+    def layers(self) -> int:
+        return int(self.config["num_hidden_layers"])
+
+
+def open_backbone(source: str) -> Backbone:
+    """A local folder, the bundled encoder's name, or a hub id (downloaded, safetensors only)."""
+    folder = _find_folder(source)
+    weights = folder / "model.safetensors"
+    if not weights.exists():
+        raise UsageError(
+            f"{folder} has no model.safetensors.",
+            hint="Pickled weights are never loaded; convert them first.",
+        )
+    reader = safe_open(weights, framework="pt")
+    # Checkpoints with a head put a prefix before the encoder's own names.
+    prefixes = ("", "bert.", "roberta.", "model.")
+    names = set(reader.keys())  # type: ignore[no-untyped-call]
+
+    def tensor(name: str) -> Tensor:
+        for prefix in prefixes:
+            if prefix + name in names:
+                out: Tensor = reader.get_tensor(prefix + name).float()  # type: ignore[no-untyped-call]
+                return out
+        raise UsageError(f"{weights} has no tensor '{name}': is it a complete encoder?")
+
+    return Backbone(folder, read_json(folder / "config.json"), tensor)
+
+
+def block_config(backbone: Backbone, layers: Sequence[int], max_length: int) -> BlockConfig:
+    """The shape that the chosen layers of the backbone need."""
+    config = backbone.config
+    if list(layers) != sorted(set(layers)) or not layers or layers[-1] >= backbone.layers:
+        raise UsageError(
+            f"Backbone layers must be rising numbers below {backbone.layers}, got {list(layers)}."
+        )
+    activation = config.get("hidden_activation", config.get("hidden_act", "gelu"))
+    if activation != "gelu":
+        raise UsageError(f"A backbone with activation '{activation}' is not supported, only gelu.")
+    shape = {
+        "hidden": config["hidden_size"],
+        "heads": config["num_attention_heads"],
+        "ffn": config["intermediate_size"],
+    }
+    if backbone.family == "bert":
+        return BlockConfig(**shape, norm="post", norm_eps=config.get("layer_norm_eps", 1e-12))
+    if max_length > int(config.get("local_attention", 128)) // 2:
+        raise UsageError(f"max_length {max_length} exceeds ModernBERT's local attention window.")
+    return BlockConfig(
+        **shape,
+        norm="pre",
+        gated=True,
+        bias=False,
+        norm_eps=config.get("norm_eps", 1e-5),
+        rotary=tuple(_rotary_base(config, layer) for layer in layers),
+        first_norm=layers[0] != 0,
+    )
+
+
+@torch.no_grad()
+def load_backbone(
+    denoiser: Denoiser, backbone: Backbone, layers: Sequence[int], token_ids: Tensor, mask_token_id: int
+) -> None:
+    """Copy embeddings and chosen blocks. token_ids: [V] the backbone's id of each vocabulary entry."""
+    tensor = backbone.tensor
+    rows = torch.cat([token_ids, torch.tensor([mask_token_id])])  # [V + 1]
+    if backbone.family == "bert":
+        start = BERT_FAMILY[backbone.config["model_type"]] + 1  # + 1: the place of [CLS], which we leave out
+        positions = tensor("embeddings.position_embeddings.weight")[
+            start : start + denoiser.config.max_length
+        ]
+        segment = tensor("embeddings.token_type_embeddings.weight")[0]  # [D]
+        assert denoiser.position is not None
+        denoiser.token.weight.copy_(tensor("embeddings.word_embeddings.weight")[rows])
+        denoiser.position.weight.copy_(positions + segment)
+        _copy_norm(denoiser.input_norm, tensor, "embeddings.LayerNorm")
+        copy_block = _copy_bert_block
+    else:
+        denoiser.token.weight.copy_(tensor("embeddings.tok_embeddings.weight")[rows])
+        _copy_norm(denoiser.input_norm, tensor, "embeddings.norm")
+        _copy_norm(denoiser.output_norm, tensor, "final_norm")
+        copy_block = _copy_modernbert_block
+    for block, layer in zip(denoiser.blocks, layers, strict=True):
+        assert isinstance(block, Block)
+        copy_block(block, tensor, layer)
+
+
+def _copy_bert_block(block: Block, tensor: Callable[[str], Tensor], layer: int) -> None:
+    at = f"encoder.layer.{layer}."
+    for kind in ("weight", "bias"):
+        qkv = [tensor(f"{at}attention.self.{part}.{kind}") for part in ("query", "key", "value")]
+        getattr(block.attention.qkv, kind).copy_(torch.cat(qkv))
+        getattr(block.attention.out, kind).copy_(tensor(f"{at}attention.output.dense.{kind}"))
+        getattr(block.feed_forward.up, kind).copy_(tensor(f"{at}intermediate.dense.{kind}"))
+        getattr(block.feed_forward.down, kind).copy_(tensor(f"{at}output.dense.{kind}"))
+    _copy_norm(block.attention_norm, tensor, f"{at}attention.output.LayerNorm")
+    _copy_norm(block.feed_forward_norm, tensor, f"{at}output.LayerNorm")
+
+
+def _copy_modernbert_block(block: Block, tensor: Callable[[str], Tensor], layer: int) -> None:
+    at = f"layers.{layer}."
+    block.attention.qkv.weight.copy_(tensor(f"{at}attn.Wqkv.weight"))
+    block.attention.out.weight.copy_(tensor(f"{at}attn.Wo.weight"))
+    block.feed_forward.up.weight.copy_(tensor(f"{at}mlp.Wi.weight"))
+    block.feed_forward.down.weight.copy_(tensor(f"{at}mlp.Wo.weight"))
+    if layer > 0:
+        _copy_norm(block.attention_norm, tensor, f"{at}attn_norm")
+    _copy_norm(block.feed_forward_norm, tensor, f"{at}mlp_norm")
+
+
+def _copy_norm(norm: torch.nn.Module, tensor: Callable[[str], Tensor], name: str) -> None:
+    assert isinstance(norm, torch.nn.LayerNorm)
+    norm.weight.copy_(tensor(f"{name}.weight"))
+    if norm.bias is not None:
+        norm.bias.copy_(tensor(f"{name}.bias"))
+
+
+def _rotary_base(config: dict[str, Any], layer: int) -> float:
+    """ModernBERT turns global and local layers at different rates; its config says so in two dialects."""
+    every = int(config.get("global_attn_every_n_layers", 3))
+    kinds = config.get("layer_types")
+    is_global = kinds[layer] == "full_attention" if kinds else layer % every == 0
+    if "rope_parameters" in config:
+        return float(
+            config["rope_parameters"]["full_attention" if is_global else "sliding_attention"]["rope_theta"]
+        )
+    return float(
+        config.get("global_rope_theta", 160_000.0) if is_global else config.get("local_rope_theta", 10_000.0)
+    )
+
+
+def _find_folder(source: str) -> Path:
+    if source == "minilm":
+        bundled = package_folder(PACKAGE, "model")
+        if bundled is not None:
+            return bundled
+    if Path(source).is_dir():
+        return Path(source)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(
+            snapshot_download(source, allow_patterns=["config.json", "model.safetensors", "tokenizer*"])
+        )
+    except Exception as error:
+        raise UnavailableError(
+            f"The backbone '{source}' is neither a local folder nor to be had from the hub: {error}",
+            hint="Give a folder that holds config.json and model.safetensors.",
+        ) from error

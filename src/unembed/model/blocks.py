@@ -1,0 +1,131 @@
+"""The transformer block, its norms modulated by the condition (equations 8-10).
+
+One block serves three families: the paper's (pre-norm), BERT's (post-norm) and ModernBERT's (pre-norm,
+rotary, gated). A modulation of zero leaves it a plain block, so pretrained weights start unharmed;
+there are no gates that could silence it.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unembed.model.config import BlockConfig
+
+# Shift and scale of a block's two norms: gamma1, beta1, gamma2, beta2.
+MODULATIONS = 4
+
+
+class Attention(nn.Module):
+    """Bidirectional attention over the sequence and, where there is one, the memory."""
+
+    def __init__(self, config: BlockConfig, rotary: float | None) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.qkv = nn.Linear(config.hidden, 3 * config.hidden, bias=config.bias)
+        self.out = nn.Linear(config.hidden, config.hidden, bias=config.bias)
+        self.rotary = rotary
+
+    def forward(self, h: Tensor, padding: Tensor | None, memory: tuple[Tensor, Tensor] | None) -> Tensor:
+        batch, length, width = h.shape
+        q, k, v = (
+            self.qkv(h).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        )  # 3 x [B, heads, L, D/heads]
+        if self.rotary is not None:
+            q, k = rotate(q, self.rotary), rotate(k, self.rotary)
+        if memory is not None:
+            k = torch.cat([k, memory[0]], dim=2)  # [B, heads, L + K, D/heads]
+            v = torch.cat([v, memory[1]], dim=2)
+        mask = None
+        if padding is not None:
+            visible = ~padding  # [B, L]
+            if memory is not None:
+                visible = F.pad(visible, (0, memory[0].shape[2]), value=True)  # [B, L + K]
+            mask = visible[:, None, None, :]  # [B, 1, 1, L + K]
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # [B, heads, L, D/heads]
+        out: Tensor = self.out(mixed.transpose(1, 2).reshape(batch, length, width))  # [B, L, D]
+        return out
+
+    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of the memory: once a sequence, they do not change from step to step."""
+        batch, size, width = memory.shape
+        weight = self.qkv.weight[width:]  # [2D, D]
+        bias = None if self.qkv.bias is None else self.qkv.bias[width:]
+        kv = F.linear(memory, weight, bias).view(batch, size, 2, self.heads, -1)
+        k, v = kv.permute(2, 0, 3, 1, 4)  # 2 x [B, heads, K, D/heads]
+        return k, v
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with GELU between them; gated, the first one makes the gate too."""
+
+    def __init__(self, config: BlockConfig) -> None:
+        super().__init__()
+        self.gated = config.gated
+        self.up = nn.Linear(config.hidden, config.ffn * (2 if config.gated else 1), bias=config.bias)
+        self.down = nn.Linear(config.ffn, config.hidden, bias=config.bias)
+
+    def forward(self, h: Tensor) -> Tensor:
+        inner = self.up(h)  # [B, L, F] or [B, L, 2F]
+        if self.gated:
+            value, gate = inner.chunk(2, dim=-1)
+            inner = F.gelu(value) * gate  # [B, L, F]
+        else:
+            inner = F.gelu(inner)
+        out: Tensor = self.down(inner)  # [B, L, D]
+        return out
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each with a norm that the condition shifts and scales."""
+
+    def __init__(self, config: BlockConfig, layer: int) -> None:
+        super().__init__()
+        self.pre = config.norm == "pre"
+        has_first = config.first_norm or layer > 0
+        self.attention = Attention(config, config.rotary[layer] if config.rotary else None)
+        self.attention_norm = layer_norm(config) if has_first else nn.Identity()
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = layer_norm(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        h: Tensor,
+        modulation: Tensor,
+        padding: Tensor | None = None,
+        memory: tuple[Tensor, Tensor] | None = None,
+    ) -> Tensor:
+        """h: [B, L, D]; modulation: [B, 4, D]; padding: [B, L] true where there is no token."""
+        gamma1, beta1, gamma2, beta2 = modulation[:, :, None].unbind(1)  # 4 x [B, 1, D]
+        if self.pre:
+            normed = modulate(self.attention_norm(h), gamma1, beta1)  # [B, L, D]
+            h = h + self.dropout(self.attention(normed, padding, memory))
+            normed = modulate(self.feed_forward_norm(h), gamma2, beta2)
+            out: Tensor = h + self.dropout(self.feed_forward(normed))
+            return out
+        h = h + self.dropout(self.attention(h, padding, memory))
+        h = modulate(self.attention_norm(h), gamma1, beta1)
+        h = h + self.dropout(self.feed_forward(h))
+        return modulate(self.feed_forward_norm(h), gamma2, beta2)
+
+
+def modulate(normed: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
+    """Equation (10), with the scale counted from one: zero modulation leaves the norm as it was."""
+    return torch.addcmul(beta, normed, 1.0 + gamma)
+
+
+def layer_norm(config: BlockConfig) -> nn.LayerNorm:
+    """The norm of this family of blocks."""
+    return nn.LayerNorm(config.hidden, eps=config.norm_eps, bias=config.bias)
+
+
+def rotate(x: Tensor, base: float) -> Tensor:
+    """Rotary position embedding of queries or keys.  # [B, heads, L, d]"""
+    length, width = x.shape[-2:]
+    frequency = base ** (-torch.arange(0, width, 2, device=x.device, dtype=torch.float32) / width)  # [d/2]
+    angle = torch.arange(length, device=x.device, dtype=torch.float32)[:, None] * frequency  # [L, d/2]
+    cos, sin = angle.cos().repeat(1, 2).to(x.dtype), angle.sin().repeat(1, 2).to(x.dtype)  # [L, d]
+    left, right = x.chunk(2, dim=-1)  # 2 x [B, heads, L, d/2]
+    return x * cos + torch.cat([-right, left], dim=-1) * sin

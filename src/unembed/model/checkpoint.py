@@ -1,0 +1,155 @@
+"""A trained model as a folder that can be shared: config.json, model.safetensors, tokenizer.json, README.md.
+
+huggingface_hub's mixin gives `from_pretrained`, `save_pretrained` and `push_to_hub`. Nothing in the
+folder is a pickle, and every file is checked against the digest that config.json carries.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import ModelHubMixin, snapshot_download
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from tokenizers import Tokenizer
+
+from unembed.encoders.base import EncoderInfo
+from unembed.errors import DataError, UnavailableError, UsageError
+from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.model.config import DenoiserConfig
+from unembed.model.denoiser import Denoiser
+from unembed.model.vocabulary import Vocabulary
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+VOCABULARY = "vocabulary.token_ids"  # the one tensor that is not the denoiser's
+
+
+class CheckpointConfig(BaseModel):
+    """config.json: what the model is, what it was trained for, and the digests of its other files."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = Field(FORMAT, description="Version of this layout.")
+    denoiser: DenoiserConfig
+    encoder: EncoderInfo = Field(description="Whose vectors it inverts.")
+    vector_norm: tuple[float, float] = Field(description="Mean and spread of the training vectors' norms.")
+    training: dict[str, Any] = Field(default_factory=dict, description="How it was trained.")
+    digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")
+
+
+class Checkpoint(
+    ModelHubMixin,
+    library_name="unembed",
+    repo_url="https://github.com/unembed/unembed",
+    tags=["embedding-inversion", "masked-diffusion"],
+    license="apache-2.0",
+):
+    """The denoiser, its vocabulary and tokenizer, and what is known about them."""
+
+    def __init__(
+        self, denoiser: Denoiser, vocabulary: Vocabulary, tokenizer: Tokenizer, config: CheckpointConfig
+    ) -> None:
+        self.denoiser = denoiser
+        self.vocabulary = vocabulary
+        self.tokenizer = tokenizer
+        self.config = config
+
+    def texts(self, sequences: list[list[int]]) -> list[str]:
+        """The model's entries as texts."""
+        return self.tokenizer.decode_batch([self.vocabulary.decode(entries) for entries in sequences])
+
+    def _save_pretrained(self, save_directory: Path, *, dtype: torch.dtype = torch.float32) -> None:
+        folder = Path(save_directory)
+        tensors = {
+            name: tensor.detach().to(dtype if tensor.is_floating_point() else tensor.dtype).contiguous().cpu()
+            for name, tensor in self.denoiser.state_dict().items()
+        }
+        tensors[VOCABULARY] = torch.from_numpy(self.vocabulary.token_ids)
+        files = {
+            WEIGHTS: save_tensors(tensors, metadata={"format": "pt"}),
+            TOKENIZER: self.tokenizer.to_str().encode(),
+        }
+        for name, content in files.items():
+            with atomic_write(folder / name) as file:
+                file.write(content)
+        digests = {name: digest_bytes(content) for name, content in files.items()}
+        config = self.config.model_copy(update={"digests": digests})
+        write_json(folder / CONFIG, config.model_dump(mode="json"))
+
+    @classmethod
+    def _from_pretrained(
+        cls,
+        *,
+        model_id: str,
+        revision: str | None = None,
+        cache_dir: str | Path | None = None,
+        force_download: bool = False,
+        local_files_only: bool = False,
+        token: str | bool | None = None,
+        **_: Any,
+    ) -> Checkpoint:
+        folder = Path(model_id)
+        if not folder.is_dir():
+            if folder.is_absolute() or model_id.count("/") > 1 or model_id.startswith("."):
+                raise UsageError(f"There is no model folder {model_id}.")
+            try:
+                folder = Path(
+                    snapshot_download(
+                        model_id,
+                        revision=revision,
+                        cache_dir=cache_dir,
+                        force_download=force_download,
+                        local_files_only=local_files_only,
+                        token=token,
+                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER],
+                    )
+                )
+            except Exception as error:
+                raise UnavailableError(
+                    f"The model '{model_id}' is neither a local folder nor to be had from the hub.",
+                    hint="Check the name, or give the folder of a trained model.",
+                ) from error
+        return load_checkpoint(folder)
+
+
+def load_checkpoint(folder: Path) -> Checkpoint:
+    """Read a checkpoint folder; a missing, truncated or altered file is named."""
+    try:
+        config = CheckpointConfig.model_validate(read_json(folder / CONFIG))
+    except ValidationError as error:
+        raise DataError(f"{folder / CONFIG} does not describe an unembed model: {error}") from error
+    if config.format != FORMAT:
+        raise DataError(
+            f"{folder} has format {config.format}; this version of unembed reads format {FORMAT}.",
+            hint="Install the version of unembed that wrote it, or a newer one.",
+        )
+    weights, tokenizer_json = (_read_checked(folder, name, config.digests) for name in (WEIGHTS, TOKENIZER))
+    try:
+        tensors = load_tensors(weights)
+        vocabulary = Vocabulary(tensors.pop(VOCABULARY).numpy())
+        with torch.device("meta"):
+            denoiser = Denoiser(config.denoiser)
+        state = {name: t.float() if t.is_floating_point() else t for name, t in tensors.items()}
+        denoiser.load_state_dict(state, assign=True)
+    except (SafetensorError, KeyError, RuntimeError) as error:
+        raise DataError(f"{folder / WEIGHTS} does not fit its configuration: {error}") from error
+    tokenizer = Tokenizer.from_str(tokenizer_json.decode())
+    return Checkpoint(denoiser.eval(), vocabulary, tokenizer, config)
+
+
+def _read_checked(folder: Path, name: str, digests: dict[str, str]) -> bytes:
+    try:
+        content = (folder / name).read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} is incomplete: {name} is missing.") from error
+    if digest_bytes(content) != digests.get(name):
+        raise DataError(
+            f"{folder / name} is not the file that was saved: its sha256 differs from config.json's.",
+            hint="Copy or download the model again.",
+        )
+    return content

@@ -1,0 +1,176 @@
+"""The denoiser: tokens with masks, a time and a vector in; a distribution over tokens out.
+
+The work is divided by what it depends on. `prepare` reads the vector, once a sequence. `hidden` runs
+the blocks, once a denoising step. `logits` is asked only for the positions that need them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unembed.model.blocks import Block, layer_norm
+from unembed.model.condition import Condition, Standardise
+from unembed.model.config import DenoiserConfig
+from unembed.model.lexical import LexicalHead
+
+LENGTH_HIDDEN = 256
+
+
+class Prepared(NamedTuple):
+    """All that depends only on the vectors (and lengths) of a batch."""
+
+    lengths: Tensor  # [B]
+    modulation: Tensor  # [B, layers, 4, D]
+    lexical: Tensor | None  # [B, V], or [B, C] where candidates were given
+    memory: tuple[tuple[Tensor, Tensor], ...] | None  # a layer: keys and values [B, heads, K, D/heads]
+
+    def select(self, rows: Tensor) -> Prepared:
+        """The same for some of the sequences, in the order of `rows` (repeats allowed)."""
+        return Prepared(
+            self.lengths[rows],
+            self.modulation[rows],
+            None if self.lexical is None else self.lexical[rows],
+            None if self.memory is None else tuple((k[rows], v[rows]) for k, v in self.memory),
+        )
+
+
+class Denoiser(nn.Module):
+    """The conditional masked diffusion language model."""
+
+    def __init__(self, config: DenoiserConfig) -> None:
+        super().__init__()
+        self.config = config
+        hidden = config.block.hidden
+        self.token = nn.Embedding(config.vocabulary + 1, hidden)  # the last row is [MASK]
+        self.position = None if config.block.rotary else nn.Embedding(config.max_length, hidden)
+        self.input_norm = layer_norm(config.block)
+        self.standardise = Standardise(config.vector_dim)
+        self.condition = Condition(config)
+        self.blocks = nn.ModuleList(Block(config.block, layer) for layer in range(config.layers))
+        # Post-norm blocks end with a norm of their own.
+        self.output_norm = layer_norm(config.block) if config.block.norm == "pre" else nn.Identity()
+        self.transform = nn.Linear(hidden, hidden) if config.head_transform else None
+        self.transform_norm = layer_norm(config.block) if config.head_transform else None
+        self.output_bias = nn.Parameter(torch.zeros(config.vocabulary))
+        self.lexical = (
+            LexicalHead(config.vector_dim, config.lexical_hidden, config.vocabulary)
+            if config.lexical_hidden
+            else None
+        )
+        self.lexical_scale = nn.Parameter(torch.ones(())) if config.lexical_hidden else None
+        self.memory_score = nn.Linear(1, hidden) if config.memory else None
+        self.length_head = (
+            nn.Sequential(
+                nn.Linear(config.vector_dim, LENGTH_HIDDEN),
+                nn.GELU(),
+                nn.Linear(LENGTH_HIDDEN, config.max_length + 1),
+            )
+            if config.length == "given"
+            else None
+        )
+        self.initialise()
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """All initialisation in one place; a pretrained backbone then overwrites its part."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02)
+        self.condition.initialise()
+        if self.lexical is not None:
+            self.lexical.initialise()
+        if self.transform is not None:
+            nn.init.eye_(self.transform.weight)
+        if self.memory_score is not None:
+            nn.init.zeros_(self.memory_score.weight)
+
+    def prepare(
+        self,
+        vectors: Tensor,
+        lengths: Tensor,
+        *,
+        candidates: Tensor | None = None,
+        dropped: Tensor | None = None,
+    ) -> Prepared:
+        """Read the vectors, once a sequence.
+
+        vectors: [B, vector_dim]; lengths: [B]; candidates: [C] the only words that will be asked for
+        (training); dropped: [B] samples that must do without their vector (classifier-free guidance).
+        """
+        e = self.standardise(vectors)  # [B, vector_dim]
+        modulation = self.condition(e, lengths, dropped)  # [B, layers, 4, D]
+        if self.lexical is None:
+            return Prepared(lengths, modulation, None, None)
+        lexical = self.lexical(e, candidates)  # [B, V or C]
+        if dropped is not None:
+            # Without its vector a sample knows the words' frequencies and nothing more.
+            bias = self.lexical.down.bias if candidates is None else self.lexical.down.bias[candidates]
+            lexical = torch.where(dropped[:, None], bias, lexical)
+        return Prepared(lengths, modulation, lexical, self._remember(lexical, candidates))
+
+    def _remember(
+        self, lexical: Tensor, candidates: Tensor | None
+    ) -> tuple[tuple[Tensor, Tensor], ...] | None:
+        """The likeliest words as tokens that every block attends to, so that it can put them in order."""
+        if self.memory_score is None:
+            return None
+        size = min(self.config.memory, lexical.shape[1])
+        score, word = lexical.detach().topk(size, dim=1)  # [B, K]
+        if candidates is not None:
+            word = candidates[word]
+        relative = (score - score.mean(dim=1, keepdim=True))[..., None]  # [B, K, 1]
+        tokens = self.input_norm(self.token(word)) + self.memory_score(relative)  # [B, K, D]
+        return tuple(block.attention.remember(tokens) for block in self.blocks)  # type: ignore[operator, union-attr]
+
+    def hidden(self, xt: Tensor, t: Tensor, prepared: Prepared, padding: Tensor | None = None) -> Tensor:
+        """Run the blocks: the state at every position.  # [B, L, D]
+
+        xt: [B, L] tokens and masks; t: [B]; padding: [B, L] true beyond a sequence's length.
+        """
+        h = self.token(xt)  # [B, L, D]
+        if self.position is not None:
+            h = h + self.position.weight[: xt.shape[1]]
+        h = self.input_norm(h)
+        modulation = self.condition.at_time(prepared.modulation, t)  # [B, layers, 4, D]
+        for layer, block in enumerate(self.blocks):
+            memory = None if prepared.memory is None else prepared.memory[layer]
+            h = block(h, modulation[:, layer], padding, memory)
+        out: Tensor = self.output_norm(h)
+        return out
+
+    def logits(self, h: Tensor, rows: Tensor, prepared: Prepared, candidates: Tensor | None = None) -> Tensor:
+        """Logits at chosen positions: h [M, D] of the sequences `rows` [M].  # [M, V or C]
+
+        The output is tied to the input embedding; the lexical head's logits are added.
+        """
+        features = self.features(h)  # [M, D]
+        if candidates is None:
+            logits = F.linear(features, self.token.weight[:-1], self.output_bias)  # [M, V]
+        else:
+            logits = F.linear(features, self.token.weight[candidates], self.output_bias[candidates])
+        if prepared.lexical is not None and self.lexical_scale is not None:
+            # The lexical head has a loss of its own; the blocks' errors must not bend it.
+            logits = logits + self.lexical_scale * prepared.lexical.detach()[rows]
+        return logits
+
+    def features(self, h: Tensor) -> Tensor:
+        """What the tied output layer reads: the hidden state, or its transform.  # [M, D]"""
+        if self.transform is None or self.transform_norm is None:
+            return h
+        out: Tensor = self.transform_norm(F.gelu(self.transform(h)))
+        return out
+
+    def length_logits(self, vectors: Tensor) -> Tensor:
+        """How long the text was, from its vector alone.  # [B, max_length + 1]"""
+        if self.length_head is None:
+            raise TypeError("this model has a fixed length and no length head")
+        out: Tensor = self.length_head(self.standardise(vectors))
+        return out
