@@ -20,6 +20,13 @@ from unembed.model.lexical import LexicalHead
 LENGTH_HIDDEN = 256
 
 
+class Candidates(NamedTuple):
+    """The entries that take part in a training step's softmax, and where each entry stands among them."""
+
+    entries: Tensor  # [C] rising
+    place: Tensor  # [V] the column of an entry; 0 for those that do not take part
+
+
 class Prepared(NamedTuple):
     """All that depends only on the vectors (and lengths) of a batch."""
 
@@ -61,7 +68,8 @@ class Denoiser(nn.Module):
             if config.lexical_hidden
             else None
         )
-        self.lexical_scale = nn.Parameter(torch.ones(())) if config.lexical_hidden else None
+        # Scale of the lexical logits; what is taken off, and off in proportion, for words in use.
+        self.lexical_mix = nn.Parameter(torch.tensor([1.0, -1.0, -0.5])) if config.lexical_hidden else None
         self.memory_score = nn.Linear(1, hidden) if config.memory else None
         self.length_head = (
             nn.Sequential(
@@ -97,35 +105,34 @@ class Denoiser(nn.Module):
         vectors: Tensor,
         lengths: Tensor,
         *,
-        candidates: Tensor | None = None,
+        candidates: Candidates | None = None,
         dropped: Tensor | None = None,
     ) -> Prepared:
         """Read the vectors, once a sequence.
 
-        vectors: [B, vector_dim]; lengths: [B]; candidates: [C] the only words that will be asked for
+        vectors: [B, vector_dim]; lengths: [B]; candidates: the only words that will be asked for
         (training); dropped: [B] samples that must do without their vector (classifier-free guidance).
         """
         e = self.standardise(vectors)  # [B, vector_dim]
         modulation = self.condition(e, lengths, dropped)  # [B, layers, 4, D]
         if self.lexical is None:
             return Prepared(lengths, modulation, None, None)
-        lexical = self.lexical(e, candidates)  # [B, V or C]
+        entries = None if candidates is None else candidates.entries
+        lexical = self.lexical(e, entries)  # [B, V or C]
         if dropped is not None:
             # Without its vector a sample knows the words' frequencies and nothing more.
-            bias = self.lexical.down.bias if candidates is None else self.lexical.down.bias[candidates]
+            bias = self.lexical.down.bias if entries is None else self.lexical.down.bias[entries]
             lexical = torch.where(dropped[:, None], bias, lexical)
-        return Prepared(lengths, modulation, lexical, self._remember(lexical, candidates))
+        return Prepared(lengths, modulation, lexical, self._remember(lexical, entries))
 
-    def _remember(
-        self, lexical: Tensor, candidates: Tensor | None
-    ) -> tuple[tuple[Tensor, Tensor], ...] | None:
+    def _remember(self, lexical: Tensor, entries: Tensor | None) -> tuple[tuple[Tensor, Tensor], ...] | None:
         """The likeliest words as tokens that every block attends to, so that it can put them in order."""
         if self.memory_score is None:
             return None
         size = min(self.config.memory, lexical.shape[1])
         score, word = lexical.detach().topk(size, dim=1)  # [B, K]
-        if candidates is not None:
-            word = candidates[word]
+        if entries is not None:
+            word = entries[word]
         relative = (score - score.mean(dim=1, keepdim=True))[..., None]  # [B, K, 1]
         tokens = self.input_norm(self.token(word)) + self.memory_score(relative)  # [B, K, D]
         return tuple(block.attention.remember(tokens) for block in self.blocks)  # type: ignore[operator, union-attr]
@@ -146,20 +153,43 @@ class Denoiser(nn.Module):
         out: Tensor = self.output_norm(h)
         return out
 
-    def logits(self, h: Tensor, rows: Tensor, prepared: Prepared, candidates: Tensor | None = None) -> Tensor:
-        """Logits at chosen positions: h [M, D] of the sequences `rows` [M].  # [M, V or C]
+    def logits(
+        self,
+        h: Tensor,
+        rows: Tensor,
+        prepared: Prepared,
+        candidates: Candidates | None = None,
+        *,
+        xt: Tensor,
+    ) -> Tensor:
+        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].  # [M, V or C]
 
-        The output is tied to the input embedding; the lexical head's logits are added.
+        The output is tied to the input embedding; what the lexical head knows is added.
         """
         features = self.features(h)  # [M, D]
         if candidates is None:
             logits = F.linear(features, self.token.weight[:-1], self.output_bias)  # [M, V]
         else:
-            logits = F.linear(features, self.token.weight[candidates], self.output_bias[candidates])
-        if prepared.lexical is not None and self.lexical_scale is not None:
-            # The lexical head has a loss of its own; the blocks' errors must not bend it.
-            logits = logits + self.lexical_scale * prepared.lexical.detach()[rows]
-        return logits
+            entries = candidates.entries
+            logits = F.linear(features, self.token.weight[entries], self.output_bias[entries])  # [M, C]
+        if prepared.lexical is None or self.lexical_mix is None:
+            return logits
+        # The lexical head has a loss of its own; the blocks' errors must not bend it.
+        return logits + self._words_left(prepared.lexical.detach(), xt, candidates)[rows]
+
+    def _words_left(self, lexical: Tensor, xt: Tensor, candidates: Candidates | None) -> Tensor:
+        """The lexical logits, less for words that already stand in xt: most words occur once.
+
+        Without this the blocks would have to learn, word by word, not to say a thing twice.  # [B, V or C]
+        """
+        assert self.lexical_mix is not None
+        scale, used, used_scale = self.lexical_mix.unbind()
+        rows, places = (xt != self.config.mask_id).nonzero(as_tuple=True)
+        columns = xt[rows, places] if candidates is None else candidates.place[xt[rows, places]]
+        pairs = torch.unique(rows * lexical.shape[1] + columns)  # a word that stands twice counts once
+        rows, columns = pairs // lexical.shape[1], pairs % lexical.shape[1]
+        less = used + used_scale * lexical[rows, columns]
+        return (scale * lexical).index_put((rows, columns), less, accumulate=True)
 
     def features(self, h: Tensor) -> Tensor:
         """What the tied output layer reads: the hidden state, or its transform.  # [M, D]"""

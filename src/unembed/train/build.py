@@ -1,0 +1,167 @@
+"""From a configuration and its data to a model that is ready to learn."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unembed.data.prepared import PreparedData
+from unembed.errors import MismatchError, UsageError
+from unembed.model.backbone import Backbone, block_config, load_backbone, open_backbone
+from unembed.model.checkpoint import Checkpoint, CheckpointConfig
+from unembed.model.config import BlockConfig, DenoiserConfig
+from unembed.model.denoiser import Denoiser
+from unembed.model.vocabulary import Vocabulary
+from unembed.train.batches import TrainingTexts
+from unembed.train.config import TrainConfig
+
+WHITEN_SAMPLE = 100_000  # vectors that mean and covariance are measured on
+COUNT_CHUNK = 65_536
+
+
+class Corpus(NamedTuple):
+    """The data of a run."""
+
+    folders: list[PreparedData]
+    train: TrainingTexts
+    validation: TrainingTexts
+
+
+def open_corpus(config: TrainConfig) -> Corpus:
+    """Open every folder; vectors of different encoders, or tokens of different tokenizers, do not mix."""
+    folders = [PreparedData.open(folder) for folder in config.data]
+    if not folders:
+        raise UsageError("There is no data to train on.", hint="Give prepared data with --data.")
+    first = folders[0].manifest
+    for data in folders[1:]:
+        for name, mine, theirs in (
+            ("encoder", first.encoder.digest, data.manifest.encoder.digest),
+            ("tokenizer", first.tokenizer.digest, data.manifest.tokenizer.digest),
+        ):
+            if mine != theirs:
+                raise MismatchError(
+                    f"{data.folder} was prepared with another {name} than {folders[0].folder}."
+                )
+    top = config.max_tokens or config.max_length
+    sides = [
+        TrainingTexts(
+            [data.split(side) for data in folders],
+            min_tokens=config.min_tokens,
+            max_tokens=top,
+            limit=config.limit if side == "train" else None,
+        )
+        for side in ("train", "validation")
+    ]
+    return Corpus(folders, sides[0], sides[1])
+
+
+def count_tokens(texts: TrainingTexts, size: int) -> NDArray[np.int64]:
+    """How often each of the tokenizer's tokens occurs.  # [tokenizer's vocabulary]"""
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(texts), COUNT_CHUNK):
+        tokens = texts.tokens(np.arange(start, min(start + COUNT_CHUNK, len(texts))))
+        counts += np.bincount(tokens[tokens >= 0], minlength=size)
+    return counts
+
+
+class Built(NamedTuple):
+    """A fresh model and what training needs to know of it."""
+
+    checkpoint: Checkpoint
+    counts: Tensor  # [V] how often each entry occurs
+
+
+def build(config: TrainConfig, corpus: Corpus) -> Built:
+    """Vocabulary from the corpus, blocks from scratch or a backbone, statistics from the vectors."""
+    data = corpus.folders[0]
+    tokenizer = data.tokenizer()
+    by_token = count_tokens(corpus.train, tokenizer.get_vocab_size(with_added_tokens=True))
+    fixed = config.length == "fixed"
+    vocabulary = Vocabulary.from_counts(by_token, min_count=config.min_count, fixed_length=fixed)
+    torch.manual_seed(config.seed)
+    backbone = open_backbone(config.backbone) if config.backbone else None
+    layers = _backbone_layers(config, backbone)
+    denoiser = Denoiser(_denoiser_config(config, data, len(vocabulary), backbone, layers))
+    if backbone is not None:
+        _load(denoiser, backbone, layers, vocabulary, data)
+    counts = _entry_counts(vocabulary, by_token)
+    sample = np.linspace(0, len(corpus.train) - 1, min(WHITEN_SAMPLE, len(corpus.train))).astype(np.int64)
+    vectors = torch.from_numpy(corpus.train.vectors(sample))  # [N, D]
+    if config.whiten:
+        denoiser.standardise.fit(vectors)
+    if denoiser.lexical is not None:
+        denoiser.lexical.initialise(counts / len(corpus.train))
+    norms = vectors.norm(dim=1)
+    described = CheckpointConfig(
+        denoiser=denoiser.config,
+        encoder=data.manifest.encoder,
+        vector_norm=(float(norms.mean()), float(norms.std()) if len(norms) > 1 else 0.0),
+    )
+    return Built(Checkpoint(denoiser, vocabulary, tokenizer, described), counts)
+
+
+def _denoiser_config(
+    config: TrainConfig,
+    data: PreparedData,
+    vocabulary: int,
+    backbone: Backbone | None,
+    layers: tuple[int, ...],
+) -> DenoiserConfig:
+    if backbone is not None:
+        block = block_config(backbone, layers, config.max_length)
+        block = block.model_copy(update={"dropout": config.dropout})
+    else:
+        block = BlockConfig(hidden=config.hidden, heads=config.heads, ffn=config.ffn, dropout=config.dropout)
+    return DenoiserConfig(
+        vector_dim=data.manifest.encoder.dimension,
+        vocabulary=vocabulary,
+        max_length=config.max_length,
+        layers=len(layers) if backbone is not None else config.layers,
+        block=block,
+        length=config.length,
+        time_input=config.time_input,
+        lexical_hidden=config.lexical_hidden,
+        memory=config.memory,
+        head_transform=config.head_transform,
+    )
+
+
+def _backbone_layers(config: TrainConfig, backbone: Backbone | None) -> tuple[int, ...]:
+    if backbone is None:
+        return ()
+    return config.backbone_layers or tuple(range(backbone.layers))
+
+
+def _load(
+    denoiser: Denoiser,
+    backbone: Backbone,
+    layers: tuple[int, ...],
+    vocabulary: Vocabulary,
+    data: PreparedData,
+) -> None:
+    """The backbone's rows for our tokens, which must be its tokenizer's."""
+    tokenizer = data.tokenizer()
+    rows = int(backbone.config["vocab_size"])
+    if int(vocabulary.token_ids.max()) >= rows:
+        raise UsageError(
+            f"The data's tokenizer has more tokens than the backbone '{backbone.folder.name}' knows.",
+            hint="Prepare the data with the backbone's own tokenizer.",
+        )
+    special = {kind: tokenizer.token_to_id(kind) for kind in ("[MASK]", "<mask>", "[UNK]", "<unk>")}
+    mask = next((special[kind] for kind in ("[MASK]", "<mask>") if special[kind] is not None), None)
+    unknown = next((special[kind] for kind in ("[UNK]", "<unk>") if special[kind] is not None), None)
+    if mask is None:
+        raise UsageError("The data's tokenizer has no [MASK] token, which the backbone needs.")
+    ids = torch.from_numpy(np.where(vocabulary.token_ids >= 0, vocabulary.token_ids, unknown or 0)).long()
+    load_backbone(denoiser, backbone, layers, ids, mask)
+
+
+def _entry_counts(vocabulary: Vocabulary, by_token: NDArray[np.int64]) -> Tensor:
+    known = vocabulary.token_ids >= 0
+    counts = np.zeros(len(vocabulary), dtype=np.float32)
+    counts[known] = by_token[vocabulary.token_ids[known]]
+    return torch.from_numpy(counts)

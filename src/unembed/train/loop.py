@@ -1,0 +1,167 @@
+"""The training loop, to be read from top to bottom.
+
+A step is a pure function of the seed, the step's number and the weights. A run that was killed and
+resumed therefore goes on exactly as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import FrameType
+
+import torch
+from accelerate import Accelerator, DistributedDataParallelKwargs
+
+from unembed.data.lock import folder_lock
+from unembed.diffusion.schedule import schedule_named
+from unembed.errors import DataError
+from unembed.model.checkpoint import Checkpoint
+from unembed.train.batch import StepMaker, mix_seed
+from unembed.train.batches import BatchPlan
+from unembed.train.config import TrainConfig
+from unembed.train.fit import largest_batch
+from unembed.train.objective import Objective
+from unembed.train.optimiser import rate_factor, set_rate
+from unembed.train.run import Run, Watcher
+
+
+def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: None) -> Checkpoint:
+    """Train from `config.data` into `config.output`, or go on where an earlier run stopped.
+
+    Returns the averaged model. Under `accelerate launch` every process calls this.
+    """
+    accelerator = make_accelerator(config)
+    with folder_lock(config.output) if accelerator.is_main_process else nullcontext():
+        run = Run(config, accelerator, watch)
+        try:
+            with stop_requests() as stop_requested:
+                learn(run, stop_requested)
+        finally:
+            run.close()
+        return run.averaged()
+
+
+def learn(run: Run, stop_requested: threading.Event) -> None:
+    """Step after step until the end of the schedule, of patience, or of the user's."""
+    config, rank, denoiser = run.config, run.rank, run.denoiser
+    make_step = StepMaker(
+        run.corpus.train, run.checkpoint.vocabulary, schedule_named(config.noise), config, run.counts
+    )
+    if config.find_batch and run.progress.batch is None:
+        fitting = largest_batch(run, make_step)
+        run.progress = run.progress.model_copy(update={"batch": fitting})
+    batch = run.progress.batch or config.batch
+    plan = BatchPlan(
+        run.corpus.train.lengths,
+        batch=batch,
+        groups=config.groups,
+        seed=config.seed,
+        mixed=run.checkpoint.vocabulary.fixed_length,
+    )
+    objective, _ = run.accelerator.prepare(Objective(denoiser, config), run.optimiser)
+    run.tell("start", {"texts": len(run.corpus.train), "parameters": _size(denoiser), "batch": batch})
+    denoiser.train()
+
+    while run.share_done() < 1.0:
+        step = run.progress.step
+        set_rate(run.optimiser, config, rate_factor(config, step, run.share_done()))
+        # Dropout draws from the global generator: seeded here, a step does not depend on the past.
+        torch.manual_seed(mix_seed(config.seed, step, rank.index))
+        losses: dict[str, torch.Tensor] = {}
+        for part in range(config.accumulate):
+            number = step * config.accumulate + part
+            data = make_step(number, plan[number], rank).to(run.accelerator.device)
+            last = part == config.accumulate - 1
+            with nullcontext() if last else run.accelerator.no_sync(objective):
+                losses = objective(data)
+                run.accelerator.backward(losses["loss"] / config.accumulate)
+        norm = run.accelerator.clip_grad_norm_(objective.parameters(), config.clip)
+        run.optimiser.step()
+        run.optimiser.zero_grad(set_to_none=True)
+        run.average.update(denoiser, step)
+        run.count(batch * config.accumulate)
+
+        step = run.progress.step
+        if step % config.log_every == 0 or step == 1:
+            figures = {name: float(value.detach()) for name, value in losses.items()}
+            _refuse_nonsense(figures, step)
+            rate = run.optimiser.param_groups[0]["lr"]
+            run.tell("train", {**figures, "norm": float(norm), "rate": rate, "samples": run.progress.samples})
+        if run.main and step % config.validate_every == 0:
+            run.evaluate()
+        if run.main and step in config.milestones:
+            run.save_model(f"milestones/step-{step:08d}")
+        if run.main and step % config.save_every == 0:
+            run.save_state()
+        tired = config.patience is not None and run.progress.since_best >= config.patience
+        if _all_stop(run, stop_requested.is_set() or tired):
+            break
+
+    if run.main:
+        if not stop_requested.is_set() and run.progress.step % config.validate_every:
+            run.evaluate()
+        run.save_state()
+        run.tell("stopped" if stop_requested.is_set() else "end", {"samples": run.progress.samples})
+    run.accelerator.wait_for_everyone()
+    if stop_requested.is_set():
+        raise KeyboardInterrupt
+
+
+def make_accelerator(config: TrainConfig) -> Accelerator:
+    """Accelerate decides on devices and processes; bf16 where asked, or where the device has it."""
+    on_cpu = config.device == "cpu"
+    precision = "no"
+    if config.precision == "bf16":
+        precision = "bf16"
+    elif config.precision == "auto" and not on_cpu and torch.cuda.is_available():
+        precision = "bf16" if torch.cuda.is_bf16_supported() else "no"
+    # The guidance's null vector takes part only when a sample was dropped.
+    lenient = DistributedDataParallelKwargs(find_unused_parameters=True)
+    return Accelerator(cpu=on_cpu, mixed_precision=precision, kwargs_handlers=[lenient])
+
+
+@contextmanager
+def stop_requests() -> Iterator[threading.Event]:
+    """Ctrl-C and SIGTERM set an event: the step in hand is finished and saved. A second one is final."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def request(number: int, frame: FrameType | None) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    before = {kind: signal.signal(kind, request) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+def _all_stop(run: Run, wish: bool) -> bool:
+    """One process's wish to stop is everybody's, or they would wait for each other for ever."""
+    if run.rank.count == 1:
+        return wish
+    if wish:
+        run.accelerator.set_trigger()
+    return bool(run.accelerator.check_trigger())
+
+
+def _refuse_nonsense(figures: dict[str, float], step: int) -> None:
+    if not all(math.isfinite(value) for value in figures.values()):
+        raise DataError(
+            f"The loss is not finite at step {step}: {figures}.",
+            hint="Lower --learning-rate and run the same command in another folder, or resume this one's "
+            "last saved state with fewer --accumulate.",
+        )
+
+
+def _size(denoiser: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in denoiser.parameters())

@@ -1,0 +1,150 @@
+"""The trainer's state on disk: whole or absent, safetensors and JSON, no pickle.
+
+`state/step-N/` holds weights, their average, the optimiser's moments and a small JSON; `state/latest.json`
+names the newest whole one. It is written last, so that a kill at any moment leaves a state to go on from.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from torch import Tensor
+
+from unembed.errors import DataError, MismatchError
+from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.model.denoiser import Denoiser
+
+LATEST = "latest.json"
+
+
+class Progress(BaseModel):
+    """Where a run stands."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: int = 0  # updates done
+    seconds: float = 0.0  # of training, over all sittings
+    samples: int = 0
+    best: float | None = None  # of what the run selects by; higher is better
+    since_best: int = 0  # validations without a better one
+    batch: int | None = None  # the batch that was found to fit
+
+
+def save_state(
+    folder: Path,
+    progress: Progress,
+    denoiser: Denoiser,
+    average: Denoiser,
+    optimiser: torch.optim.Optimizer,
+    identity: dict[str, Any],
+) -> None:
+    """Write a new state beside the old one, switch over, then drop the old one."""
+    target = folder / f"step-{progress.step:08d}"
+    files = {
+        "weights": dict(denoiser.state_dict()),
+        "average": dict(average.state_dict()),
+        "optimiser": _moments(denoiser, optimiser),
+    }
+    digests = {}
+    for name, tensors in files.items():
+        content = save_tensors({key: tensor.detach().contiguous().cpu() for key, tensor in tensors.items()})
+        with atomic_write(target / f"{name}.safetensors") as file:
+            file.write(content)
+        digests[name] = digest_bytes(content)
+    pointer = {"folder": target.name, "progress": progress.model_dump(), "digests": digests, "run": identity}
+    write_json(folder / LATEST, pointer)
+    for old in folder.glob("step-*"):
+        if old != target:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def load_state(
+    folder: Path,
+    denoiser: Denoiser,
+    average: Denoiser,
+    optimiser: torch.optim.Optimizer,
+    identity: dict[str, Any],
+) -> Progress | None:
+    """Restore the newest state in place; None where there is none. Another run's state is refused."""
+    if not (folder / LATEST).exists():
+        return None
+    pointer = read_json(folder / LATEST)
+    refuse_other_run(folder, pointer["run"], identity)
+    source = folder / pointer["folder"]
+    tensors = {
+        name: _read_checked(source / f"{name}.safetensors", digest)
+        for name, digest in pointer["digests"].items()
+    }
+    denoiser.load_state_dict(tensors["weights"])
+    average.load_state_dict(tensors["average"])
+    _restore_moments(denoiser, optimiser, tensors["optimiser"])
+    return Progress(**pointer["progress"])
+
+
+def refuse_other_run(folder: Path, saved: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Raise where data, tokenizer or configuration differ from those that the state was made with."""
+    changed = _differences(saved, identity)
+    if changed:
+        raise MismatchError(
+            f"{folder.parent} holds a run with other settings: {'; '.join(changed)}.",
+            hint="Use the settings of that run to go on with it, or choose another output folder.",
+        )
+
+
+def _differences(saved: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
+    out = []
+    for key in sorted(saved.keys() | now.keys()):
+        old, new = saved.get(key), now.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            out += _differences(old, new, f"{prefix}{key}.")
+        elif old != new:
+            out.append(f"{prefix}{key} was {_short(old)}, is {_short(new)}")
+    return out
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _read_checked(path: Path, digest: str) -> dict[str, Tensor]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(f"The training state is incomplete: {path} is missing.") from error
+    if digest_bytes(content) != digest:
+        raise DataError(
+            f"{path} is damaged: its sha256 is not the one that was saved.",
+            hint="Start again in another folder, or restore this file from a copy.",
+        )
+    try:
+        return load_tensors(content)
+    except SafetensorError as error:
+        raise DataError(f"{path} is damaged: {error}") from error
+
+
+def _moments(denoiser: Denoiser, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """AdamW's state under the parameters' names."""
+    out = {}
+    for name, parameter in denoiser.named_parameters():
+        for key, value in optimiser.state.get(parameter, {}).items():
+            out[f"{name}/{key}"] = torch.as_tensor(value)
+    return out
+
+
+def _restore_moments(
+    denoiser: Denoiser, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> None:
+    parameters = dict(denoiser.named_parameters())
+    for key, value in tensors.items():
+        name, _, kind = key.rpartition("/")
+        parameter = parameters[name]
+        where = torch.device("cpu") if kind == "step" and parameter.device.type == "cpu" else parameter.device
+        optimiser.state[parameter][kind] = value.to(where)
