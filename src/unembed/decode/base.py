@@ -1,0 +1,125 @@
+"""What a decoder is: it is given logits and a state, and returns a state. It never holds the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from unembed.decode.noise import uniform
+
+
+@dataclass(frozen=True)
+class State:
+    """A batch of sequences of equal length between two denoising steps."""
+
+    tokens: Tensor  # [B, L] the model's entries; mask_id where nothing is revealed
+    log_prob: Tensor  # [B, L] of each token when it was revealed; 0 where masked
+    seeds: Tensor  # [B] what a sequence's random numbers are made of
+    mask_id: int
+    steps: int  # how many steps there will be, at most
+    step: int = 0  # how many there have been
+    held: Tensor | None = None  # [B, L] the hypothesis from which a refining decoder took its masks
+
+    @property
+    def masked(self) -> Tensor:
+        """Where nothing is revealed yet.  # [B, L]"""
+        return self.tokens == self.mask_id
+
+    @property
+    def finished(self) -> Tensor:
+        """Sequences without a mask.  # [B]"""
+        return ~self.masked.any(dim=1)
+
+    def uniform(self, channel: int = 0) -> Tensor:
+        """This step's random numbers, the same for a sequence in any batch.  # [B, L]"""
+        return uniform(self.seeds, self.tokens.shape[1], self.step, channel)
+
+    def reveal(self, where: Tensor, tokens: Tensor, log_prob: Tensor) -> State:
+        """Write tokens [M] at the M places that `where` [B, L] marks."""
+        return replace(
+            self,
+            tokens=self.tokens.masked_scatter(where, tokens),
+            log_prob=self.log_prob.masked_scatter(where, log_prob),
+        )
+
+    def remask(self, where: Tensor) -> State:
+        """Take back what `where` [B, L] marks."""
+        return replace(
+            self,
+            tokens=self.tokens.masked_fill(where, self.mask_id),
+            log_prob=self.log_prob.masked_fill(where, 0.0),
+        )
+
+    def select(self, rows: Tensor) -> State:
+        """Some of the sequences."""
+        return replace(
+            self,
+            tokens=self.tokens[rows],
+            log_prob=self.log_prob[rows],
+            seeds=self.seeds[rows],
+            held=None if self.held is None else self.held[rows],
+        )
+
+
+class Decoder(Protocol):
+    """A strategy. The contract test says what every one of them keeps to."""
+
+    @property
+    def name(self) -> str:
+        """What `make_decoder` calls it."""
+
+    @property
+    def width(self) -> int:
+        """Hypotheses a sequence that are decoded side by side; the best is kept. 1 for most."""
+
+    def passes(self, length: int, steps: int | None) -> int:
+        """Forward passes a sequence of `length` takes at most: `width` a step."""
+
+    def time(self, state: State) -> Tensor:
+        """What the model is told as t: the share that is masked, for a model trained on shares.  # [B]"""
+
+    def wanted(self, state: State) -> Tensor:
+        """Where this step needs logits: no others are computed.  # [B, L]"""
+
+    def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
+        """One denoising step. logits: [M, V] at the M wanted places, row by row."""
+
+
+class BaseDecoder:
+    """What most decoders share: one hypothesis, logits wherever there is a mask."""
+
+    width = 1
+
+    def time(self, state: State) -> Tensor:
+        return state.masked.float().mean(dim=1)  # [B]
+
+    def wanted(self, state: State) -> Tensor:
+        return state.masked
+
+
+def steps_for(length: int, steps: int | None) -> int:
+    """At least one step, at most one a token; None is one a token."""
+    return length if steps is None else max(1, min(steps, length))
+
+
+def share_now(left: Tensor, state: State) -> Tensor:
+    """How many of `left` [B] come now, so that all have come by the last step.  # [B]"""
+    remaining = max(1, state.steps - state.step)
+    return torch.div(left + remaining - 1, remaining, rounding_mode="floor")
+
+
+def spread(values: Tensor, where: Tensor, fill: float) -> Tensor:
+    """Values [M] at the M places of `where` [B, L], `fill` elsewhere.  # [B, L]"""
+    return torch.full(where.shape, fill, dtype=values.dtype, device=values.device).masked_scatter(
+        where, values
+    )
+
+
+def largest(values: Tensor, count: Tensor) -> Tensor:
+    """Mark the `count` [B] largest of each row; a tie goes to the left.  # [B, L]"""
+    order = values.argsort(dim=1, descending=True, stable=True)  # [B, L]
+    rank = order.argsort(dim=1)  # [B, L]
+    return rank < count[:, None]

@@ -1,0 +1,36 @@
+"""The strategies by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from unembed.decode.base import Decoder
+from unembed.decode.confidence import Confidence
+from unembed.errors import UsageError
+
+DEFAULT = "confidence"
+DECODERS: dict[str, Callable[..., Decoder]] = {
+    "confidence": Confidence,
+}
+
+
+def make_decoder(name: str = DEFAULT, **options: Any) -> Decoder:
+    """The decoder of that name; an unknown name or option is an error that lists the known ones."""
+    if name not in DECODERS:
+        close = difflib.get_close_matches(name, DECODERS, n=1)
+        guess = f"Did you mean '{close[0]}'? " if close else ""
+        raise UsageError(
+            f"There is no decoding strategy '{name}'.", hint=f"{guess}The strategies: {', '.join(DECODERS)}."
+        )
+    maker = DECODERS[name]
+    known = [field.name for field in dataclasses.fields(maker) if field.name != "name"]  # type: ignore[arg-type]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise UsageError(
+            f"The strategy '{name}' has no option {', '.join(unknown)}.",
+            hint=f"Its options: {', '.join(known) or 'none'}.",
+        )
+    return maker(**options)
