@@ -58,17 +58,22 @@ class Checkpoint(
         self.vocabulary = vocabulary
         self.tokenizer = tokenizer
         self.config = config
+        self.stored_as = torch.float32  # float16 halves the file; the model computes in float32 either way
 
     def texts(self, sequences: list[list[int]]) -> list[str]:
         """The model's entries as texts."""
         return self.tokenizer.decode_batch([self.vocabulary.decode(entries) for entries in sequences])
 
-    def _save_pretrained(self, save_directory: Path, *, dtype: torch.dtype = torch.float32) -> None:
+    def _save_pretrained(self, save_directory: Path) -> None:
         folder = Path(save_directory)
+        # Mean and whitening are small, and everything the model knows comes through them.
         tensors = {
-            name: tensor.detach().to(dtype if tensor.is_floating_point() else tensor.dtype).contiguous().cpu()
+            name: tensor.detach()
+            .cpu()
+            .to(torch.float32 if name.startswith("standardise.") else self.stored_as)
             for name, tensor in self.denoiser.state_dict().items()
         }
+        tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
         tensors[VOCABULARY] = torch.from_numpy(self.vocabulary.token_ids)
         files = {
             WEIGHTS: save_tensors(tensors, metadata={"format": "pt"}),
@@ -80,6 +85,14 @@ class Checkpoint(
         digests = {name: digest_bytes(content) for name, content in files.items()}
         config = self.config.model_copy(update={"digests": digests})
         write_json(folder / CONFIG, config.model_dump(mode="json"))
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> Checkpoint:
+        """A folder, or a hub id with the mixin's options (revision, token, cache_dir, ...).
+
+        The mixin's own version reads config.json by itself, before anything is checked.
+        """
+        return cls._from_pretrained(model_id=str(pretrained_model_name_or_path), **options)
 
     @classmethod
     def _from_pretrained(
@@ -119,15 +132,17 @@ class Checkpoint(
 
 def load_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint folder; a missing, truncated or altered file is named."""
-    try:
-        config = CheckpointConfig.model_validate(read_json(folder / CONFIG))
-    except ValidationError as error:
-        raise DataError(f"{folder / CONFIG} does not describe an unembed model: {error}") from error
-    if config.format != FORMAT:
+    described = read_json(folder / CONFIG)
+    written = described.get("format") if isinstance(described, dict) else None
+    if written is not None and written != FORMAT:
         raise DataError(
-            f"{folder} has format {config.format}; this version of unembed reads format {FORMAT}.",
+            f"{folder} has format {written}; this version of unembed reads format {FORMAT}.",
             hint="Install the version of unembed that wrote it, or a newer one.",
         )
+    try:
+        config = CheckpointConfig.model_validate(described)
+    except ValidationError as error:
+        raise DataError(f"{folder / CONFIG} does not describe an unembed model: {error}") from error
     weights, tokenizer_json = (_read_checked(folder, name, config.digests) for name in (WEIGHTS, TOKENIZER))
     try:
         tensors = load_tensors(weights)

@@ -44,6 +44,7 @@ class Group:
     vectors: Tensor  # [B, vector_dim]
     dropped: Tensor  # [B] bool: must do without the vector
     scale: Tensor  # [B] the loss is the sum of scale times the sample's cross-entropy
+    share: Tensor  # [B] a sample's part in a mean over the joint batch
 
 
 @dataclass
@@ -54,6 +55,7 @@ class HeadBatch:
     lengths: Tensor  # [H]
     entries: Tensor  # [H, L], UNKNOWN's entry beyond the length
     real: Tensor  # [H, L] bool
+    share: Tensor  # [H] a vector's part in a mean over the joint batch
 
 
 @dataclass
@@ -96,7 +98,7 @@ class StepMaker:
 
     def __call__(self, step: int, indices: list[NDArray[np.int64]], rank: Rank = ALONE) -> Step:
         generator = torch.Generator().manual_seed(mix_seed(self._config.seed, step))
-        heads = self._heads(generator)
+        heads = self._heads(generator, rank)
         drawn = [self._corrupted(group, generator) for group in indices]
         self._weigh(drawn, rank)
         groups = [_own_rows(group, rank) for group in drawn]
@@ -130,6 +132,7 @@ class StepMaker:
             vectors=torch.from_numpy(self._texts.vectors(indices)),
             dropped=dropped,
             scale=self._schedule.weight(t) * any_masked / size_each,  # [B] equation (4), per token
+            share=torch.ones(len(indices)),
         )
 
     def _weigh(self, groups: list[Group], rank: Rank) -> None:
@@ -137,22 +140,28 @@ class StepMaker:
         samples = sum(len(group.x0) for group in groups)
         tokens = sum(int(group.masked.sum()) for group in groups)
         for group in groups:
+            group.share = group.share * (rank.count / samples)
             if self._config.weighting == "token":
                 group.scale = torch.full_like(group.scale, rank.count / tokens)
             else:
                 group.scale = group.scale * (rank.count / samples)
 
-    def _heads(self, generator: torch.Generator) -> HeadBatch | None:
+    def _heads(self, generator: torch.Generator, rank: Rank) -> HeadBatch | None:
         if not self._config.head_batch:
             return None
         chosen = torch.randint(len(self._texts), (self._config.head_batch,), generator=generator).numpy()
         lengths = self._texts.lengths[chosen]
         tokens = self._texts.tokens(chosen)  # [H, L], -1 beyond the length
+        entries, real = self._vocabulary.encode(tokens), tokens >= 0
+        if self._vocabulary.fixed_length:
+            entries = self._vocabulary.close(entries, lengths, self._config.max_length)
+            real = np.ones_like(entries, dtype=bool)
         return HeadBatch(
             vectors=torch.from_numpy(self._texts.vectors(chosen)),
             lengths=torch.from_numpy(lengths),
-            entries=torch.from_numpy(self._vocabulary.encode(tokens)),
-            real=torch.from_numpy(tokens >= 0),
+            entries=torch.from_numpy(entries),
+            real=torch.from_numpy(real),
+            share=torch.full((len(chosen),), rank.count / len(chosen)),
         )
 
 

@@ -81,6 +81,8 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
     tokenizer = data.tokenizer()
     by_token = count_tokens(corpus.train, tokenizer.get_vocab_size(with_added_tokens=True))
     fixed = config.length == "fixed"
+    if by_token.max() < config.min_count:
+        raise UsageError(f"No token occurs {config.min_count} times: lower --min-count.")
     vocabulary = Vocabulary.from_counts(by_token, min_count=config.min_count, fixed_length=fixed)
     torch.manual_seed(config.seed)
     backbone = open_backbone(config.backbone) if config.backbone else None
@@ -88,7 +90,7 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
     denoiser = Denoiser(_denoiser_config(config, data, len(vocabulary), backbone, layers))
     if backbone is not None:
         _load(denoiser, backbone, layers, vocabulary, data)
-    counts = _entry_counts(vocabulary, by_token)
+    counts = _entry_counts(vocabulary, by_token, corpus.train.lengths, config.max_length)
     sample = np.linspace(0, len(corpus.train) - 1, min(WHITEN_SAMPLE, len(corpus.train))).astype(np.int64)
     vectors = torch.from_numpy(corpus.train.vectors(sample))  # [N, D]
     if config.whiten:
@@ -160,8 +162,15 @@ def _load(
     load_backbone(denoiser, backbone, layers, ids, mask)
 
 
-def _entry_counts(vocabulary: Vocabulary, by_token: NDArray[np.int64]) -> Tensor:
+def _entry_counts(
+    vocabulary: Vocabulary, by_token: NDArray[np.int64], lengths: NDArray[np.int64], max_length: int
+) -> Tensor:
+    """How often each entry occurs; the end and padding count once a text.  # [V]"""
     known = vocabulary.token_ids >= 0
     counts = np.zeros(len(vocabulary), dtype=np.float32)
     counts[known] = by_token[vocabulary.token_ids[known]]
+    counts[vocabulary.unknown] = by_token.sum() - counts[known].sum(dtype=np.float64)
+    if vocabulary.fixed_length:
+        counts[vocabulary.end] = (lengths < max_length).sum()
+        counts[vocabulary.pad] = (lengths < max_length - 1).sum()
     return torch.from_numpy(counts)

@@ -115,7 +115,9 @@ class TrainConfig(BaseModel):
     sample_size: int = Field(default=128, ge=1, description="Texts of the free-running sample.")
     save_every: int = Field(default=1000, ge=1, description="Steps between saved states.")
     patience: int | None = Field(
-        default=None, ge=1, description="Stop after this many validations without a better one."
+        default=None,
+        ge=1,
+        description="Stop after this many validations (or samples, see --select) without a better one.",
     )
     select: Literal["bound", "accuracy"] = Field(
         default="accuracy",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+from numpy.typing import NDArray
 
 from unembed.errors import UnavailableError
 from unembed.train.batch import StepMaker
@@ -17,17 +19,13 @@ if TYPE_CHECKING:
 
 def largest_batch(run: Run, make_step: StepMaker) -> int:
     """Forward and backward on the longest texts, halving from `config.batch` until memory suffices."""
-    longest_first = np.argsort(-run.corpus.train.lengths, kind="stable")
-    objective = Objective(run.denoiser, run.config)
+    lengths = run.corpus.train.lengths
+    longest = np.nonzero(lengths == lengths.max())[0]
     batch = run.config.batch
     while batch:
         try:
-            length = run.corpus.train.lengths[longest_first[0]]
-            same = longest_first[run.corpus.train.lengths[longest_first] == length]
-            step = make_step(0, [np.resize(same, batch)], run.rank).to(run.accelerator.device)
-            with run.accelerator.autocast():
-                objective(step)["loss"].backward()
-            return batch
+            _attempt(run, make_step, np.resize(longest, batch))
+            return _smallest(run, batch)
         except Exception as error:
             if not should_reduce_batch_size(error):
                 raise
@@ -38,3 +36,20 @@ def largest_batch(run: Run, make_step: StepMaker) -> int:
     raise UnavailableError(
         "Not even one sample fits into this device's memory.", hint="Choose a smaller model, or --device cpu."
     )
+
+
+def _attempt(run: Run, make_step: StepMaker, indices: NDArray[np.int64]) -> None:
+    # AdamW's two moments come with the first update: they must fit as well.
+    moments = [torch.empty_like(p) for p in run.denoiser.parameters() for _ in range(2)]
+    step = make_step(0, [indices], run.rank).to(run.accelerator.device)
+    with run.accelerator.autocast():
+        Objective(run.denoiser, run.config)(step)["loss"].backward()
+    del moments
+
+
+def _smallest(run: Run, batch: int) -> int:
+    """What fits on every device."""
+    if run.rank.count == 1:
+        return batch
+    mine = torch.tensor([batch], device=run.accelerator.device)
+    return int(run.accelerator.gather(mine).min())

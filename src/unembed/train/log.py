@@ -21,7 +21,7 @@ class RunLog:
         with atomic_write(self._path) as file:
             file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)
         self._file = self._path.open("a", encoding="utf-8")
-        self._board = _tensorboard(folder / "tensorboard")
+        self._board = _tensorboard(folder / "tensorboard", from_step)
 
     def write(self, kind: str, step: int, **values: Any) -> None:
         """One line: its kind (train, validation, sample, ...), the step, and the figures."""
@@ -45,7 +45,8 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     out = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    # Not splitlines: recovered sentences may hold characters that it takes for the end of a line.
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             out.append(json.loads(line))
         except json.JSONDecodeError:
@@ -53,9 +54,9 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     return out
 
 
-def _tensorboard(folder: Path) -> Any:
+def _tensorboard(folder: Path, from_step: int) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(folder))
+    return SummaryWriter(str(folder), purge_step=from_step + 1)

@@ -38,8 +38,9 @@ def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: 
     with folder_lock(config.output) if accelerator.is_main_process else nullcontext():
         run = Run(config, accelerator, watch)
         try:
-            with stop_requests() as stop_requested:
-                learn(run, stop_requested)
+            if not run.ended:
+                with stop_requests() as stop_requested:
+                    learn(run, stop_requested)
         finally:
             run.close()
         return run.averaged()
@@ -51,9 +52,9 @@ def learn(run: Run, stop_requested: threading.Event) -> None:
     make_step = StepMaker(
         run.corpus.train, run.checkpoint.vocabulary, schedule_named(config.noise), config, run.counts
     )
+    denoiser.train()
     if config.find_batch and run.progress.batch is None:
-        fitting = largest_batch(run, make_step)
-        run.progress = run.progress.model_copy(update={"batch": fitting})
+        run.progress = run.progress.model_copy(update={"batch": largest_batch(run, make_step)})
     batch = run.progress.batch or config.batch
     plan = BatchPlan(
         run.corpus.train.lengths,
@@ -64,17 +65,20 @@ def learn(run: Run, stop_requested: threading.Event) -> None:
     )
     objective, _ = run.accelerator.prepare(Objective(denoiser, config), run.optimiser)
     run.tell("start", {"texts": len(run.corpus.train), "parameters": _size(denoiser), "batch": batch})
-    denoiser.train()
 
-    while run.share_done() < 1.0:
+    stopping = _all_stop(run, run.finished())
+    while not stopping:
         step = run.progress.step
         set_rate(run.optimiser, config, rate_factor(config, step, run.share_done()))
         # Dropout draws from the global generator: seeded here, a step does not depend on the past.
         torch.manual_seed(mix_seed(config.seed, step, rank.index))
         losses: dict[str, torch.Tensor] = {}
+        samples = 0
         for part in range(config.accumulate):
             number = step * config.accumulate + part
-            data = make_step(number, plan[number], rank).to(run.accelerator.device)
+            chosen = plan[number]
+            samples += sum(map(len, chosen))
+            data = make_step(number, chosen, rank).to(run.accelerator.device)
             last = part == config.accumulate - 1
             with nullcontext() if last else run.accelerator.no_sync(objective):
                 losses = objective(data)
@@ -83,27 +87,26 @@ def learn(run: Run, stop_requested: threading.Event) -> None:
         run.optimiser.step()
         run.optimiser.zero_grad(set_to_none=True)
         run.average.update(denoiser, step)
-        run.count(batch * config.accumulate)
+        run.count(samples)
 
         step = run.progress.step
         if step % config.log_every == 0 or step == 1:
-            figures = {name: float(value.detach()) for name, value in losses.items()}
+            figures = run.joint(losses)
             _refuse_nonsense(figures, step)
             rate = run.optimiser.param_groups[0]["lr"]
             run.tell("train", {**figures, "norm": float(norm), "rate": rate, "samples": run.progress.samples})
-        if run.main and step % config.validate_every == 0:
-            run.evaluate()
+        if run.main:
+            run.evaluate(validate=step % config.validate_every == 0, sample=step % config.sample_every == 0)
         if run.main and step in config.milestones:
             run.save_model(f"milestones/step-{step:08d}")
         if run.main and step % config.save_every == 0:
             run.save_state()
-        tired = config.patience is not None and run.progress.since_best >= config.patience
-        if _all_stop(run, stop_requested.is_set() or tired):
-            break
+        stopping = _all_stop(run, stop_requested.is_set() or run.finished())
 
+    step = run.progress.step
     if run.main:
-        if not stop_requested.is_set() and run.progress.step % config.validate_every:
-            run.evaluate()
+        if not stop_requested.is_set():
+            run.evaluate(validate=step % config.validate_every > 0, sample=step % config.sample_every > 0)
         run.save_state()
         run.tell("stopped" if stop_requested.is_set() else "end", {"samples": run.progress.samples})
     run.accelerator.wait_for_everyone()
@@ -158,8 +161,7 @@ def _refuse_nonsense(figures: dict[str, float], step: int) -> None:
     if not all(math.isfinite(value) for value in figures.values()):
         raise DataError(
             f"The loss is not finite at step {step}: {figures}.",
-            hint="Lower --learning-rate and run the same command in another folder, or resume this one's "
-            "last saved state with fewer --accumulate.",
+            hint="Start again in another folder with a lower --learning-rate or a longer --warmup.",
         )
 
 

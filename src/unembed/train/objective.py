@@ -21,23 +21,18 @@ class Objective(nn.Module):
 
     def forward(self, step: Step) -> dict[str, Tensor]:
         """Every loss by name, and their weighted sum as `loss`."""
-        denoising, lexical, length = [], [], []
+        parts: dict[str, list[Tensor]] = {"denoising": []}
         for group in step.groups:
             prepared = self._prepare(group, step.candidates)
-            denoising.append(self._denoising(group, prepared, step.candidates))
-            if step.heads is None and prepared.lexical is not None:
+            parts["denoising"].append(self._denoising(group, prepared, step.candidates))
+            if step.heads is None:
                 real = torch.ones_like(group.x0, dtype=torch.bool)
-                lexical.append(
-                    self._lexical(prepared.lexical, group.x0, real, group.lengths, step.candidates)
-                )
-            if step.heads is None and self.denoiser.length_head is not None:
-                length.append(F.cross_entropy(self.denoiser.length_logits(group.vectors), group.lengths))
-        losses = {"denoising": torch.stack(denoising).sum()}
+                heads = HeadBatch(group.vectors, group.lengths, group.x0, real, group.share)
+                for name, loss in self._head_losses(heads, step.candidates, prepared.lexical).items():
+                    parts.setdefault(name, []).append(loss)
+        losses = {name: torch.stack(values).sum() for name, values in parts.items()}
         if step.heads is not None:
             losses |= self._head_losses(step.heads, step.candidates)
-        else:
-            losses |= {"lexical": torch.stack(lexical).mean()} if lexical else {}
-            losses |= {"length": torch.stack(length).mean()} if length else {}
         total = losses["denoising"]
         total = total + self._config.lexical_weight * losses.get("lexical", 0.0)
         losses["loss"] = total + self._config.length_weight * losses.get("length", 0.0)
@@ -73,26 +68,29 @@ class Objective(nn.Module):
             entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
         return (entropy * group.scale[rows]).sum()
 
-    def _head_losses(self, heads: HeadBatch, candidates: Candidates | None) -> dict[str, Tensor]:
+    def _head_losses(
+        self, heads: HeadBatch, candidates: Candidates | None, lexical: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Means over the joint batch. lexical: [H, V or C] where these logits exist already."""
         losses = {}
-        # The mean over this process's share is the mean over all, in expectation and, with equal
-        # shares, exactly.
         if self.denoiser.lexical is not None:
-            e = self.denoiser.standardise(heads.vectors)
-            logits = self.denoiser.lexical(e, None if candidates is None else candidates.entries)
-            losses["lexical"] = self._lexical(logits, heads.entries, heads.real, heads.lengths, candidates)
+            if lexical is None:
+                e = self.denoiser.standardise(heads.vectors)
+                lexical = self.denoiser.lexical(e, None if candidates is None else candidates.entries)
+            losses["lexical"] = self._lexical(lexical, heads, candidates)
         if self.denoiser.length_head is not None:
-            losses["length"] = F.cross_entropy(self.denoiser.length_logits(heads.vectors), heads.lengths)
+            logits = self.denoiser.length_logits(heads.vectors)  # [H, max_length + 1]
+            surprise = F.cross_entropy(logits, heads.lengths, reduction="none")  # [H]
+            losses["length"] = (surprise * heads.share).sum()
         return losses
 
     @staticmethod
-    def _lexical(
-        logits: Tensor, entries: Tensor, real: Tensor, lengths: Tensor, candidates: Candidates | None
-    ) -> Tensor:
+    def _lexical(logits: Tensor, heads: HeadBatch, candidates: Candidates | None) -> Tensor:
         """Multi-label: is this word in the text? A sum over words, a token's share, a mean over texts."""
-        columns = entries if candidates is None else candidates.place[entries]  # [B, L]
+        entries, real = heads.entries, heads.real  # [H, L]
+        columns = entries if candidates is None else candidates.place[entries]  # [H, L]
         rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)
         present = torch.zeros_like(logits)
-        present[rows[real], columns[real]] = 1.0  # [B, V or C]
-        loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [B]
-        return (loss / lengths).mean()
+        present[rows[real], columns[real]] = 1.0  # [H, V or C]
+        loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [H]
+        return (loss / heads.lengths * heads.share).sum()

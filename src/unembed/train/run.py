@@ -17,7 +17,7 @@ from unembed.train.batch import Rank
 from unembed.train.build import build, open_corpus
 from unembed.train.config import TrainConfig
 from unembed.train.ema import Average
-from unembed.train.log import RunLog
+from unembed.train.log import RunLog, read_log
 from unembed.train.optimiser import make_optimiser
 from unembed.train.save import save_checkpoint
 from unembed.train.state import Progress, load_state, save_state
@@ -49,6 +49,9 @@ class Run:
             self._states, self.denoiser, self.average.denoiser, self.optimiser, self._identity
         )
         self.progress = restored or Progress()
+        self.ended = any(
+            line["kind"] == "end" and line["step"] == self.progress.step for line in read_log(config.output)
+        )
         self._log = RunLog(config.output, from_step=self.progress.step) if self.main else None
         self._began = time.monotonic() - self.progress.seconds
         if self.main:
@@ -86,16 +89,36 @@ class Run:
             return min(1.0, self.progress.seconds / (60.0 * self.config.minutes))
         return min(1.0, self.progress.step / self.config.steps)
 
-    def evaluate(self) -> None:
+    def finished(self) -> bool:
+        """Whether the schedule is over, or patience."""
+        patience = self.config.patience
+        return self.share_done() >= 1.0 or (patience is not None and self.progress.since_best >= patience)
+
+    def joint(self, losses: dict[str, torch.Tensor]) -> dict[str, float]:
+        """The losses of the joint batch: every process holds those of its own rows."""
+        values = {name: value.detach() for name, value in losses.items()}
+        if self.rank.count > 1:
+            values = self.accelerator.reduce(values, reduction="mean")
+        return {name: float(value) for name, value in values.items()}
+
+    def evaluate(self, *, validate: bool, sample: bool) -> None:
         """Validate and sample with the averaged weights; keep them if they are the best so far."""
-        config, average = self.config, self.average.denoiser
-        bound = validation_bound(
-            average, self.checkpoint, self.corpus.validation, size=config.validate_size, noise=config.noise
-        )
-        self.tell("validation", {"bound": bound})
-        sample = free_running(average, self.checkpoint, self.corpus.validation, size=config.sample_size)
-        self.tell("sample", sample._asdict())
-        value = -bound if config.select == "bound" else sample.accuracy
+        config, average, texts = self.config, self.average.denoiser, self.corpus.validation
+        if validate:
+            bound = validation_bound(
+                average, self.checkpoint, texts, size=config.validate_size, noise=config.noise
+            )
+            self.tell("validation", {"bound": bound})
+            if config.select == "bound":
+                self._judge(-bound)
+        if sample:
+            recovered = free_running(average, self.checkpoint, texts, size=config.sample_size)
+            self.tell("sample", recovered._asdict())
+            if config.select == "accuracy":
+                self._judge(recovered.accuracy)
+
+    def _judge(self, value: float) -> None:
+        """Count the validations since the best one; keep the best one's weights."""
         better = self.progress.best is None or value > self.progress.best
         self.progress = self.progress.model_copy(
             update={

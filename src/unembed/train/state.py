@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
@@ -22,6 +22,7 @@ from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.model.denoiser import Denoiser
 
 LATEST = "latest.json"
+_START_AGAIN = "Start again in another folder, or restore this file from a copy."
 
 
 class Progress(BaseModel):
@@ -37,6 +38,17 @@ class Progress(BaseModel):
     batch: int | None = None  # the batch that was found to fit
 
 
+class Pointer(BaseModel):
+    """latest.json: which state is the newest whole one, and of which run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    folder: str
+    progress: Progress
+    digests: dict[str, str]  # sha256 of each file
+    run: dict[str, Any]  # what must be the same for the run to be continued
+
+
 def save_state(
     folder: Path,
     progress: Progress,
@@ -47,19 +59,26 @@ def save_state(
 ) -> None:
     """Write a new state beside the old one, switch over, then drop the old one."""
     target = folder / f"step-{progress.step:08d}"
+    is_new = not target.exists()
     files = {
         "weights": dict(denoiser.state_dict()),
         "average": dict(average.state_dict()),
         "optimiser": _moments(denoiser, optimiser),
     }
     digests = {}
-    for name, tensors in files.items():
-        content = save_tensors({key: tensor.detach().contiguous().cpu() for key, tensor in tensors.items()})
-        with atomic_write(target / f"{name}.safetensors") as file:
-            file.write(content)
-        digests[name] = digest_bytes(content)
-    pointer = {"folder": target.name, "progress": progress.model_dump(), "digests": digests, "run": identity}
-    write_json(folder / LATEST, pointer)
+    try:
+        for name, tensors in files.items():
+            content = save_tensors({key: value.detach().contiguous().cpu() for key, value in tensors.items()})
+            with atomic_write(target / f"{name}.safetensors") as file:
+                file.write(content)
+            digests[name] = digest_bytes(content)
+        pointer = Pointer(folder=target.name, progress=progress, digests=digests, run=identity)
+        write_json(folder / LATEST, pointer.model_dump(mode="json"))
+    except BaseException:
+        if is_new:
+            # Half a state is of no use, and where the disk is full it is in the way.
+            shutil.rmtree(target, ignore_errors=True)
+        raise
     for old in folder.glob("step-*"):
         if old != target:
             shutil.rmtree(old, ignore_errors=True)
@@ -75,17 +94,23 @@ def load_state(
     """Restore the newest state in place; None where there is none. Another run's state is refused."""
     if not (folder / LATEST).exists():
         return None
-    pointer = read_json(folder / LATEST)
-    refuse_other_run(folder, pointer["run"], identity)
-    source = folder / pointer["folder"]
+    try:
+        pointer = Pointer.model_validate(read_json(folder / LATEST))
+    except ValidationError as error:
+        raise DataError(f"{folder / LATEST} is damaged: {error}", hint=_START_AGAIN) from error
+    refuse_other_run(folder, pointer.run, identity)
+    source = folder / pointer.folder
     tensors = {
         name: _read_checked(source / f"{name}.safetensors", digest)
-        for name, digest in pointer["digests"].items()
+        for name, digest in pointer.digests.items()
     }
-    denoiser.load_state_dict(tensors["weights"])
-    average.load_state_dict(tensors["average"])
-    _restore_moments(denoiser, optimiser, tensors["optimiser"])
-    return Progress(**pointer["progress"])
+    try:
+        denoiser.load_state_dict(tensors["weights"])
+        average.load_state_dict(tensors["average"])
+        _restore_moments(denoiser, optimiser, tensors["optimiser"])
+    except (KeyError, RuntimeError) as error:
+        raise DataError(f"{source} is not a state of this model: {error}", hint=_START_AGAIN) from error
+    return pointer.progress
 
 
 def refuse_other_run(folder: Path, saved: dict[str, Any], identity: dict[str, Any]) -> None:
@@ -118,11 +143,11 @@ def _read_checked(path: Path, digest: str) -> dict[str, Tensor]:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        raise DataError(f"The training state is incomplete: {path} is missing.") from error
+        raise DataError(f"The training state is incomplete: {path} is missing.", hint=_START_AGAIN) from error
     if digest_bytes(content) != digest:
         raise DataError(
             f"{path} is damaged: its sha256 is not the one that was saved.",
-            hint="Start again in another folder, or restore this file from a copy.",
+            hint=_START_AGAIN,
         )
     try:
         return load_tensors(content)
