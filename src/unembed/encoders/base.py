@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Tokens that go through the network at once. Measured on CPUs: fewer starve the matrix multiplies,
 # more fall out of the cache.
-BATCH_TOKENS = 4096
+BATCH_TOKENS = 2048
 
 
 class EncoderInfo(BaseModel):

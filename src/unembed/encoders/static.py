@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from safetensors.torch import load_file
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 
 from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, check_vectors, clean_texts
 from unembed.encoders.batching import TEXTS_AT_ONCE, pick_device
@@ -32,14 +32,17 @@ class StaticEncoder:
 
     def __init__(self, folder: Path, info: EncoderInfo, device: str) -> None:
         self.info = info
-        self._folder = folder
+        self.folder = folder
         self._tokenizer = self.tokenizer()
         self._table = load_file(folder / "model.safetensors", device=device)["embeddings"]  # [V, D]
 
     def tokenizer(self) -> Tokenizer:
-        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        tokenizer = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
+        # The published file still adds [CLS] and [SEP] by the ids of the model that it was distilled
+        # from, which are other tokens here; the encoder itself never adds any.
+        tokenizer.post_processor = processors.TemplateProcessing(single="$A", special_tokens=[])
         return tokenizer
 
     @torch.inference_mode()

@@ -42,7 +42,7 @@ class UniversalSentenceEncoder:
         self.info = info
         self._device = torch.device(device)
         self._pieces: Any = load_sentencepiece(folder / "sp.model")
-        self._model_file = folder / "sp.model"
+        self.model_file = folder / "sp.model"
         with np.load(folder / "weights.npz", allow_pickle=False) as stored:
             rows = stored["q1"].shape[0]
             table = np.empty((CHUNKS * rows, WIDTH), dtype=np.uint8)  # [V, 512]
@@ -62,7 +62,7 @@ class UniversalSentenceEncoder:
         self._project_bias, self._gain, self._shift = (torch.cat(parts) for parts in joined[1:])
 
     def tokenizer(self) -> Tokenizer:
-        return spm_tokenizer(self._model_file)
+        return spm_tokenizer(self.model_file)
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> NDArray[np.float32]:
