@@ -21,7 +21,7 @@ class State:
     mask_id: int
     steps: int  # how many steps there will be, at most
     step: int = 0  # how many there have been
-    held: Tensor | None = None  # [B, L] the hypothesis from which a refining decoder took its masks
+    origin: Tensor | None = None  # [B] the row that each row was before this step, where a decoder moves them
 
     @property
     def masked(self) -> Tensor:
@@ -60,7 +60,7 @@ class State:
             tokens=self.tokens[rows],
             log_prob=self.log_prob[rows],
             seeds=self.seeds[rows],
-            held=None if self.held is None else self.held[rows],
+            origin=None if self.origin is None else self.origin[rows],
         )
 
 

@@ -6,6 +6,7 @@ decoder wants them, and a finished sequence leaves the batch.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor
 
 from unembed.decode.base import Decoder, State
+from unembed.decode.guided import Guided
 from unembed.decode.noise import combine
-from unembed.model.denoiser import Denoiser, Prepared
+from unembed.model.denoiser import Denoiser
 
 NOTHING = -1  # beyond a sequence's length, where sequences of different lengths share a tensor
 
@@ -64,47 +66,47 @@ def decode(
     if seeds is None:
         seeds = torch.randint(2**62, (batch,), generator=generator).to(vectors.device)
     width = decoder.width
-    rows = torch.arange(batch, device=vectors.device).repeat_interleave(width)  # [B * width]
+    rows = torch.arange(batch * width, device=vectors.device)  # [B * width] still in the batch
+    sequence = rows // width  # [B * width] whose hypothesis a row is
     shape = (batch * width, length)
-    state = State(
+    state = whole = State(
         tokens=torch.full(shape, mask_id, dtype=torch.long, device=vectors.device),
         log_prob=torch.zeros(shape, device=vectors.device),
         seeds=_hypothesis_seeds(seeds, width),
         mask_id=mask_id,
         steps=decoder.passes(length, steps) // width,
     )
-    model = _Guided(denoiser, vectors, lengths, banned, guidance).select(rows)
-    whole, passes = state, torch.zeros(batch, dtype=torch.long, device=vectors.device)
+    model = Guided.read(denoiser, vectors, lengths, banned, guidance)
+    model = model if width == 1 else model.select(sequence)
+    passes = torch.zeros(batch, dtype=torch.long, device=vectors.device)
     frames = [whole.tokens]
-    active = rows.new_tensor(range(len(rows)))  # which rows of `whole` are still in the batch
-    while len(active) and state.step < state.steps:
+    while len(rows) and state.step < state.steps:
         wanted = decoder.wanted(state)  # [B, L]
         logits = model.logits(state.tokens, decoder.time(state), wanted)  # [M, V]
-        state = replace(decoder.step(logits, wanted, state), step=state.step + 1)
-        passes.index_add_(0, rows[active], torch.full_like(active, model.cost))
+        state = decoder.step(
+            logits, wanted, replace(state, origin=torch.arange(len(rows), device=rows.device))
+        )
+        passes.index_add_(0, sequence[rows], wanted.any(dim=1).long() * model.cost)
         whole = replace(
             whole,
-            tokens=whole.tokens.index_copy(0, active, state.tokens),
-            log_prob=whole.log_prob.index_copy(0, active, state.log_prob),
+            tokens=whole.tokens.index_copy(0, rows, state.tokens),
+            log_prob=whole.log_prob.index_copy(0, rows, state.log_prob),
         )
         if trace:
+            assert state.origin is not None
+            frames = [frame.index_copy(0, rows, frame[rows[state.origin]]) for frame in frames]
             frames.append(whole.tokens)
-        # Hypotheses of one sequence stay together: they may be compared with each other.
+        # Hypotheses of one sequence stay together: they are compared with each other.
         going = ~state.finished.view(-1, width).all(dim=1).repeat_interleave(width)  # [B]
+        state = replace(state, step=state.step + 1)
         if not bool(going.all()):
             keep = going.nonzero().squeeze(1)
-            state, model, active = state.select(keep), model.select(keep), active[keep]
+            state, model, rows = state.select(keep), model.select(keep), rows[keep]
     if bool(whole.masked.any()):
         raise RuntimeError(f"the decoder '{decoder.name}' left masks behind")
-    best = whole.log_prob.sum(dim=1).view(batch, width).argmax(dim=1) if batch else rows  # [B]
-    best = best + torch.arange(batch, device=vectors.device) * width
-    return Decoded(
-        whole.tokens[best],
-        whole.log_prob[best],
-        lengths,
-        passes,
-        _story(torch.stack(frames, dim=1)[best]) if trace else None,
-    )
+    best = _best_rows(whole, width)  # [B]
+    story = _story(torch.stack(frames, dim=1)[best]) if trace else None
+    return Decoded(whole.tokens[best], whole.log_prob[best], lengths, passes, story)
 
 
 @torch.no_grad()
@@ -156,55 +158,6 @@ def decode_all(
     return Decoded(tokens, log_prob, lengths, passes, story)
 
 
-class _Guided:
-    """The model on one batch, with its bans and its guidance: states in, logits at wanted places out."""
-
-    def __init__(
-        self,
-        denoiser: Denoiser,
-        vectors: Tensor,
-        lengths: Tensor,
-        banned: Sequence[int],
-        guidance: float,
-    ) -> None:
-        self.denoiser = denoiser
-        self.banned = torch.tensor(list(banned), dtype=torch.long, device=vectors.device)
-        self.guidance = guidance
-        self.prepared = denoiser.prepare(vectors, lengths)
-        self.free: Prepared | None = None  # the same without the vectors
-        if guidance:
-            dropped = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
-            self.free = denoiser.prepare(vectors, lengths, dropped=dropped)
-
-    @property
-    def cost(self) -> int:
-        """Forward passes a step."""
-        return 1 if self.free is None else 2
-
-    def select(self, rows: Tensor) -> _Guided:
-        out = object.__new__(_Guided)
-        out.denoiser, out.banned, out.guidance = self.denoiser, self.banned, self.guidance
-        out.prepared = self.prepared.select(rows)
-        out.free = None if self.free is None else self.free.select(rows)
-        return out
-
-    def logits(self, tokens: Tensor, t: Tensor, wanted: Tensor) -> Tensor:
-        """Logits at the M wanted places.  # [M, V]"""
-        places = wanted.nonzero()  # [M, 2]
-        logits = self._logits(tokens, t, places, self.prepared)
-        if self.free is not None:
-            free = self._logits(tokens, t, places, self.free)
-            logits = logits + self.guidance * (logits - free)
-        if len(self.banned):
-            logits.index_fill_(1, self.banned, -torch.inf)
-        return logits
-
-    def _logits(self, tokens: Tensor, t: Tensor, places: Tensor, prepared: Prepared) -> Tensor:
-        h = self.denoiser.hidden(tokens, t, prepared)  # [B, L, D]
-        row, column = places.unbind(dim=1)
-        return self.denoiser.logits(h[row, column], row, prepared, xt=tokens).float()  # [M, V]
-
-
 def _hypothesis_seeds(seeds: Tensor, width: int) -> Tensor:
     """Hypotheses of one sequence draw different numbers.  # [B * width]"""
     if width == 1:
@@ -213,13 +166,16 @@ def _hypothesis_seeds(seeds: Tensor, width: int) -> Tensor:
     return combine(seeds[:, None], number).flatten()
 
 
-def _story(frames: Tensor) -> tuple[tuple[Tensor, ...], ...]:
-    """Each sequence's own steps: what it was before and after each, without waiting for others.
+def _best_rows(state: State, width: int) -> Tensor:
+    """The row of each sequence's likeliest hypothesis.  # [B]"""
+    score = state.log_prob.sum(dim=1).view(-1, width)  # [B, width]
+    return score.argmax(dim=1) + torch.arange(len(score), device=score.device) * width
 
-    frames: [B, T, L]
-    """
+
+def _story(frames: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """Each sequence's own steps, before and after each, without those it sat out. frames: [B, T, L]"""
     out = []
     for sequence in frames:
-        last = int((sequence != sequence[-1]).any(dim=1).nonzero().max()) + 1 if len(sequence) > 1 else 0
-        out.append(tuple(sequence[: last + 1]))
+        moved = [new for old, new in itertools.pairwise(sequence) if not torch.equal(old, new)]
+        out.append((sequence[0], *moved))
     return tuple(out)

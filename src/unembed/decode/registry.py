@@ -8,12 +8,28 @@ from collections.abc import Callable
 from typing import Any
 
 from unembed.decode.base import Decoder
+from unembed.decode.beam import Beam
 from unembed.decode.confidence import Confidence
+from unembed.decode.entropy_bound import EntropyBound
+from unembed.decode.euler import Euler
+from unembed.decode.euler_remask import EulerRemask
+from unembed.decode.mask_predict import MaskPredict
+from unembed.decode.search import Search
+from unembed.decode.sequential import Sequential
+from unembed.decode.two_stage import TwoStage
 from unembed.errors import UsageError
 
 DEFAULT = "confidence"
 DECODERS: dict[str, Callable[..., Decoder]] = {
+    "sequential": Sequential,
+    "euler": Euler,
+    "euler-remask": EulerRemask,
+    "two-stage": TwoStage,
     "confidence": Confidence,
+    "mask-predict": MaskPredict,
+    "entropy-bound": EntropyBound,
+    "beam": Beam,
+    "search": Search,
 }
 
 

@@ -1,0 +1,33 @@
+"""Sequential: left to right, one token a pass, `t = (n - i) / n`. Coherent, and not parallel at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from unembed.decode.base import BaseDecoder, State
+from unembed.decode.choose import likeliest
+
+
+@dataclass(frozen=True)
+class Sequential(BaseDecoder):
+    """The likeliest token at the first masked position. It takes one pass a token, whatever `steps` says."""
+
+    name: str = "sequential"
+
+    def passes(self, length: int, steps: int | None) -> int:
+        return length
+
+    def wanted(self, state: State) -> Tensor:
+        return first_masked(state)
+
+    def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
+        token, log_prob = likeliest(logits)  # [M]
+        return state.reveal(wanted, token, log_prob)
+
+
+def first_masked(state: State) -> Tensor:
+    """The leftmost mask of each sequence.  # [B, L]"""
+    masked = state.masked
+    return masked & (masked.cumsum(dim=1) == 1)
