@@ -16,6 +16,7 @@ from unembed.model.blocks import Block, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
 from unembed.model.lexical import LexicalHead
+from unembed.model.words_left import WordsLeft
 
 LENGTH_HIDDEN = 256
 
@@ -68,8 +69,7 @@ class Denoiser(nn.Module):
             if config.lexical_hidden
             else None
         )
-        # Scale of the lexical logits; what is taken off, and off in proportion, for words in use.
-        self.lexical_mix = nn.Parameter(torch.tensor([1.0, -1.0, -0.5])) if config.lexical_hidden else None
+        self.words_left = WordsLeft(config.vocabulary) if config.lexical_hidden else None
         self.memory_score = nn.Linear(1, hidden) if config.memory else None
         self.length_head = (
             nn.Sequential(
@@ -172,24 +172,13 @@ class Denoiser(nn.Module):
         else:
             entries = candidates.entries
             logits = F.linear(features, self.token.weight[entries], self.output_bias[entries])  # [M, C]
-        if prepared.lexical is None or self.lexical_mix is None:
+        if prepared.lexical is None or self.words_left is None:
             return logits
+        place = None if candidates is None else candidates.place
         # The lexical head has a loss of its own; the blocks' errors must not bend it.
-        return logits + self._words_left(prepared.lexical.detach(), xt, candidates)[rows]
-
-    def _words_left(self, lexical: Tensor, xt: Tensor, candidates: Candidates | None) -> Tensor:
-        """The lexical logits, less for words that already stand in xt: most words occur once.
-
-        Without this the blocks would have to learn, word by word, not to say a thing twice.  # [B, V or C]
-        """
-        assert self.lexical_mix is not None
-        scale, used, used_scale = self.lexical_mix.unbind()
-        rows, places = (xt != self.config.mask_id).nonzero(as_tuple=True)
-        columns = xt[rows, places] if candidates is None else candidates.place[xt[rows, places]]
-        pairs = torch.unique(rows * lexical.shape[1] + columns)  # a word that stands twice counts once
-        rows, columns = pairs // lexical.shape[1], pairs % lexical.shape[1]
-        less = used + used_scale * lexical[rows, columns]
-        return (scale * lexical).index_put((rows, columns), less, accumulate=True)
+        lexical = prepared.lexical.detach()  # [B, V or C]
+        words: Tensor = self.words_left(lexical, xt, xt == self.config.mask_id, place)
+        return logits + words[rows]
 
     def features(self, h: Tensor) -> Tensor:
         """What the tied output layer reads: the hidden state, or its transform.  # [M, D]"""

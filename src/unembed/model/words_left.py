@@ -1,0 +1,38 @@
+"""What the lexical head still has to say, given the words that already stand.
+
+Most words occur once in a text. Adding the same lexical logits at every step would urge a word that has
+been placed already, and the blocks would have to learn, word by word, not to say a thing twice. So a
+word in use is taken back, by a learned amount of its own ("the" may well come again), and the rest
+speaks louder or softer with the number of masks that are left.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class WordsLeft(nn.Module):
+    """`s(xt) lexical_w`, and for words in xt also `a + a_w + b lexical_w`."""
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor([1.0, 0.0, 0.0]))  # constant, by masked share, by 1 / masks
+        self.used = nn.Parameter(torch.tensor([-1.0, -0.5]))  # a and b
+        self.used_word = nn.Parameter(torch.zeros(vocabulary))  # a_w
+
+    def forward(self, lexical: Tensor, xt: Tensor, masked: Tensor, place: Tensor | None) -> Tensor:
+        """lexical: [B, V or C]; xt: [B, L]; masked: [B, L] bool; place: [V] columns of candidates, if any.
+
+        Returns logits to be added at every masked position.  # [B, V or C]
+        """
+        share, count = masked.float().mean(dim=1), masked.sum(dim=1).clamp(min=1)  # [B]
+        scale = self.scale[0] + self.scale[1] * share + self.scale[2] / count  # [B]
+        rows, places = (~masked).nonzero(as_tuple=True)
+        words = xt[rows, places]
+        # A word that stands twice counts once.
+        pairs = torch.unique(rows * len(self.used_word) + words)
+        rows, words = pairs // len(self.used_word), pairs % len(self.used_word)
+        columns = words if place is None else place[words]
+        less = self.used[0] + self.used_word[words] + self.used[1] * lexical[rows, columns]
+        return (scale[:, None] * lexical).index_put((rows, columns), less, accumulate=True)
