@@ -1,0 +1,160 @@
+"""A table as a picture: one panel a metric, one mark a row, its interval as a bar; floors in grey.
+
+Colours are from Okabe and Ito's palette, which the colour-blind can tell apart; nothing is told by
+colour alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unembed.extras import require
+from unembed.files import atomic_write
+from unembed.report import cells
+from unembed.report.document import Column, Row, Table
+
+MODEL = "the model"  # what a curve without a name of its own is called
+_MODEL, _FLOOR = "#0072B2", "#767676"
+_FLOOR_DASHES = ("--", ":", "-.")
+_PANEL_WIDTH, _ROW_HEIGHT, _CURVE_HEIGHT = 3.0, 0.34, 2.7
+_STYLE = {
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#444444",
+    "axes.axisbelow": True,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.7,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+    "svg.hashsalt": "unembed",  # the same table gives the same file
+}
+
+
+def plot_table(table: Table, folder: Path, *, formats: tuple[str, ...] = ("png", "svg")) -> list[Path]:
+    """Draw the table's panels into `folder/<name>.<format>`."""
+    matplotlib = require("matplotlib", extra="eval", purpose="A plot")
+    figure_module = require("matplotlib.figure", extra="eval", purpose="A plot")
+    columns = [column for column in table.columns if column.name in table.panels]
+    if not columns:
+        return []
+    rows = [row for row in table.rows if any(column.name in row.figures for column in columns)]
+    with matplotlib.rc_context(_STYLE):
+        # Without pyplot there is no window, no global state and no backend to choose.
+        curves = table.scale != "category"
+        height = _CURVE_HEIGHT if curves else 0.55 + _ROW_HEIGHT * len(rows)
+        figure = figure_module.Figure(
+            figsize=(_PANEL_WIDTH * len(columns) + 0.8, height + 0.75), layout="constrained", dpi=160
+        )
+        panels = figure.subplots(1, len(columns), sharey=not curves, squeeze=False)[0]
+        for panel, column in zip(panels, columns, strict=True):
+            (_curve_panel if curves else _dot_panel)(panel, table, rows, column)
+        if curves:
+            _legend(figure, panels[0])
+        count = f"  (n = {table.n:,}; bars: 95 % bootstrap)" if table.n else "  (bars: 95 % bootstrap)"
+        figure.suptitle(table.title + count, x=0.01, ha="left", fontsize=11)
+        return [_save(figure, folder / f"{table.name}.{kind}", kind) for kind in formats]
+
+
+def _dot_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> None:
+    """Rows from top to bottom, values to the right."""
+    for place, row in enumerate(rows):
+        figure = row.figures.get(column.name)
+        if figure is None:
+            continue
+        colour = _FLOOR if row.floor else _MODEL
+        value, low, high = _scaled(row, column)
+        panel.plot([low, high], [place, place], color=colour, linewidth=1.6, solid_capstyle="butt")
+        panel.plot([value], [place], marker="D" if row.floor else "o", markersize=5, color=colour)
+        panel.annotate(
+            cells.number(figure.value, column), (value, place), xytext=(0, 5),
+            textcoords="offset points", ha="center", fontsize=8, color=colour,
+        )  # fmt: skip
+    panel.set_yticks(range(len(rows)), [row.label for row in rows])
+    # Panels that share their labels have none of their own to colour.
+    for tick, row in zip(panel.get_yticklabels(), rows, strict=False):
+        tick.set_color(_FLOOR if row.floor else "#111111")
+    panel.tick_params(axis="y", length=0)
+    panel.set_ylim(len(rows) - 0.4, -0.75)
+    panel.margins(x=0.14)
+    panel.grid(axis="x")
+    panel.set_title(cells.header(column), loc="left")
+    panel.spines["left"].set_visible(False)
+
+
+def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> None:
+    """The axis to the right, values upwards; floors as lines across, or as curves where they have places."""
+    curves: dict[str, list[Row]] = {}
+    for row in rows:
+        if column.name in row.figures:
+            name = row.curve or (row.label if row.floor else MODEL)
+            curves.setdefault(name, []).append(row)
+    dashes = iter(_FLOOR_DASHES * 3)
+    for name, members in curves.items():
+        floor = members[0].floor
+        colour, dash = (_FLOOR, next(dashes)) if floor else (_MODEL, "-")
+        points = [(row.x, *_scaled(row, column)) for row in members if row.x is not None]
+        if not points:
+            panel.axhline(
+                _scaled(members[0], column)[0], color=colour, linestyle=dash, linewidth=1.3, label=name
+            )
+            continue
+        xs, values, lows, highs = (list(part) for part in zip(*points, strict=True))
+        bars = [
+            [v - a for v, a in zip(values, lows, strict=True)],
+            [b - v for v, b in zip(values, highs, strict=True)],
+        ]
+        panel.errorbar(
+            xs, values, yerr=bars, color=colour, linestyle=dash, linewidth=1.5, elinewidth=1.1, capsize=2,
+            marker=None if floor else "o", markersize=4.5, label=name,
+        )  # fmt: skip
+    places = sorted({row.x for row in rows if row.x is not None})
+    if table.scale == "symlog":
+        smallest = min((place for place in places if place > 0), default=1.0)
+        panel.set_xscale("symlog", linthresh=smallest, linscale=0.5)
+        panel.set_xlim(-smallest / 3, max(places) * 1.25)
+        panel.set_xticks(places, [f"{place:g}" for place in places])
+        panel.minorticks_off()
+    elif len(places) <= 8:
+        panel.set_xticks(places, [f"{place:,g}" for place in places])
+    panel.set_xlabel(table.axis)
+    panel.grid(axis="y")
+    panel.set_title(cells.header(column), loc="left")
+    if column.best == "high" and panel.get_ylim()[0] < 0 <= min(
+        _scaled(row, column)[1] for row in rows if column.name in row.figures
+    ):
+        panel.set_ylim(bottom=0)
+
+
+def _scaled(row: Row, column: Column) -> tuple[float, float, float]:
+    """Value and interval in the unit that the panel shows."""
+    figure = row.figures[column.name]
+    factor = 100.0 if column.percent else 1.0
+    low = figure.value if figure.low is None else figure.low
+    high = figure.value if figure.high is None else figure.high
+    return figure.value * factor, low * factor, high * factor
+
+
+def _legend(figure: Any, panel: Any) -> None:
+    # What was drawn with marks (the model) first, the lines across after it.
+    found = sorted(zip(*panel.get_legend_handles_labels(), strict=True), key=lambda pair: _is_line(pair[0]))
+    if len(found) > 1:
+        handles, labels = zip(*found, strict=True)
+        figure.legend(
+            handles, labels, loc="outside lower left", ncols=len(labels), frameon=False, fontsize=8.5
+        )
+
+
+def _is_line(handle: Any) -> bool:
+    return not hasattr(handle, "has_yerr")
+
+
+def _save(figure: Any, path: Path, kind: str) -> Path:
+    # No date in the file: the same table gives the same bytes.
+    metadata = {"Date": None} if kind == "svg" else {}
+    with atomic_write(path) as file:
+        figure.savefig(file, format=kind, metadata=metadata)
+    return path

@@ -1,0 +1,28 @@
+"""All renderings of a report into a folder: Markdown, one JSON a table, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unembed.files import atomic_write, write_json
+from unembed.report.document import Report
+from unembed.report.markdown import report_markdown
+from unembed.report.plot import plot_table
+
+REPORT_NAME = "report.md"
+
+
+def render(report: Report, folder: Path | str, *, plots: bool = True) -> list[Path]:
+    """Write `report.md`, `<table>.json`, and `<table>.png` and `.svg`; returns what was written."""
+    folder = Path(folder)
+    written = []
+    for table in report.tables:
+        path = folder / f"{table.name}.json"
+        write_json(path, table.model_dump(mode="json"))
+        written.append(path)
+        if plots:
+            written += plot_table(table, folder)
+    path = folder / REPORT_NAME
+    with atomic_write(path) as file:
+        file.write(report_markdown(report, plots=plots).encode())
+    return [path, *written]
