@@ -71,8 +71,8 @@ class Split:
         # Where this split's rows begin in each shard.
         self._rows = [_first_row(shard, name) for shard in self._shards]
         self._arrays: dict[tuple[int, str], NDArray[Any]] = {}
-        parts = [self._whole(place, "lengths") for place in range(len(self._shards))]
-        self.lengths: NDArray[np.uint16] = np.concatenate(parts) if parts else np.zeros(0, np.uint16)  # [N]
+        self._columns: dict[str, NDArray[Any]] = {}
+        self.lengths: NDArray[np.uint16] = self._column("lengths")  # [N]
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -107,16 +107,18 @@ class Split:
     def languages(self, indices: ArrayLike) -> list[str]:
         """The language under which each sample was collected."""
         names = list(self._data.manifest.languages)
-        return [names[code] for code in self._column(indices, "languages").tolist()]
+        return [names[code] for code in self._column("languages")[self._check(indices)].tolist()]
 
     def keys(self, indices: ArrayLike) -> NDArray[np.uint64]:  # [n]
         """`text_key` of each sample: what the split was decided by."""
-        return self._column(indices, "keys")
+        return self._column("keys")[self._check(indices)]
 
-    def _column(self, indices: ArrayLike, array: str) -> NDArray[Any]:
-        chosen = self._check(indices)
-        parts = [self._whole(place, array) for place in range(len(self._shards))]
-        return np.concatenate(parts)[chosen] if parts else np.zeros(0, np.uint64)
+    def _column(self, array: str) -> NDArray[Any]:  # [N]
+        """A small array of all samples, in memory, read on first use."""
+        if array not in self._columns:
+            parts = [self._whole(place, array) for place in range(len(self._shards))]
+            self._columns[array] = np.concatenate(parts) if parts else np.zeros(0, np.uint16)
+        return self._columns[array]
 
     def _check(self, indices: ArrayLike) -> NDArray[np.int64]:
         chosen = np.asarray(indices)
@@ -138,7 +140,8 @@ class Split:
         places = np.searchsorted(self._ends, chosen, side="right")
         order = np.argsort(places, kind="stable")
         touched, starts = np.unique(places[order], return_index=True)
-        for place, where in zip(touched.tolist(), np.split(order, starts[1:]), strict=True):
+        # Nothing chosen splits into one empty part, for no shard.
+        for place, where in zip(touched.tolist(), np.split(order, starts[1:]), strict=False):
             before = int(self._ends[place - 1]) if place else 0
             yield where, chosen[where] - before + self._rows[place], self._array(place, array)
 
