@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from unembed.encoders.minilm import PACKAGE
 from unembed.encoders.places import package_folder
-from unembed.errors import UnavailableError, UsageError
+from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import read_json
 from unembed.model.blocks import Block
 from unembed.model.config import BlockConfig
@@ -61,7 +61,10 @@ def open_backbone(source: str) -> Backbone:
             f"{folder} has no model.safetensors.",
             hint="Pickled weights are never loaded; convert them first.",
         )
-    reader = safe_open(weights, framework="pt")
+    try:
+        reader = safe_open(weights, framework="pt")
+    except SafetensorError as error:
+        raise DataError(f"{weights} is damaged: {error}", hint="Download the backbone again.") from error
     # Checkpoints with a head put a prefix before the encoder's own names.
     prefixes = ("", "bert.", "roberta.", "model.")
     names = set(reader.keys())  # type: ignore[no-untyped-call]
@@ -92,7 +95,12 @@ def block_config(backbone: Backbone, layers: Sequence[int], max_length: int) -> 
         "ffn": config["intermediate_size"],
     }
     if backbone.family == "bert":
+        places = int(config["max_position_embeddings"]) - BERT_FAMILY[config["model_type"]] - 1
+        if max_length > places:
+            raise UsageError(f"max_length {max_length} exceeds the backbone's {places} positions.")
         return BlockConfig(**shape, norm="post", norm_eps=config.get("layer_norm_eps", 1e-12))
+    if any(config.get(name) for name in ("norm_bias", "attention_bias", "mlp_bias")):
+        raise UsageError("A ModernBERT backbone with biases is not supported.")
     if max_length > int(config.get("local_attention", 128)) // 2:
         raise UsageError(f"max_length {max_length} exceeds ModernBERT's local attention window.")
     return BlockConfig(

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch import Tensor
 
-from unembed.data.prepared import PreparedData
+from unembed.data.prepared import TOKENIZER_NAME, PreparedData
 from unembed.errors import MismatchError, UsageError
 from unembed.model.backbone import Backbone, block_config, load_backbone, open_backbone
 from unembed.model.checkpoint import Checkpoint, CheckpointConfig
@@ -152,6 +153,12 @@ def _load(
         raise UsageError(
             f"The data's tokenizer has more tokens than the backbone '{backbone.folder.name}' knows.",
             hint="Prepare the data with the backbone's own tokenizer.",
+        )
+    own = backbone.folder / TOKENIZER_NAME
+    if own.exists() and Tokenizer.from_file(str(own)).get_vocab() != tokenizer.get_vocab():
+        raise UsageError(
+            f"The data's tokenizer is not that of the backbone '{backbone.folder.name}'.",
+            hint="Prepare the data with the backbone's own tokenizer: unembed prepare --tokenizer.",
         )
     special = {kind: tokenizer.token_to_id(kind) for kind in ("[MASK]", "<mask>", "[UNK]", "<unk>")}
     mask = next((special[kind] for kind in ("[MASK]", "<mask>") if special[kind] is not None), None)
