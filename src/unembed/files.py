@@ -14,6 +14,10 @@ from typing import IO, Any
 from unembed.errors import DataError, UnavailableError, UsageError
 
 
+# No space left, no quota left, or a limit on the size of files.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 @contextmanager
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Write to a temporary neighbour, flush it to the disk, then rename it over `path`.
@@ -32,7 +36,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         sync_folder(path.parent)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        if error.errno == errno.ENOSPC:
+        if error.errno in FULL:
             raise UnavailableError(
                 f"The disk is full: {path} could not be written; what was there before is untouched.",
                 hint="Free some space and run the same command again.",

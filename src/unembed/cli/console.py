@@ -28,12 +28,14 @@ def print_table(
     """A table on stdout, as wide as the terminal when there is one."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        # Cells are texts, not markup: "[MASK]" is a word here.
+        table.add_row(*(Text(str(cell)) for cell in row))
     # Piped output is not wrapped: a table that a script reads keeps one line a row.
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
 

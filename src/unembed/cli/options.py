@@ -46,9 +46,10 @@ def build_config(model: type[Config], typed: dict[str, Any], *, file: Path | Non
         return model(**values)
     except ValidationError as error:
         first = error.errors()[0]
+        message = first["msg"].removeprefix("Value error, ")
         option = "--" + ".".join(str(part) for part in first["loc"]).replace("_", "-")
         raise UsageError(
-            f"{option}: {first['msg']} (got {first['input']!r})." if first["loc"] else first["msg"]
+            f"{option}: {message} (got {first['input']!r})." if first["loc"] else message
         ) from error
 
 
