@@ -19,6 +19,7 @@ from unembed.model.denoiser import Denoiser
 from unembed.model.vocabulary import Vocabulary
 from unembed.train.batches import TrainingTexts
 from unembed.train.config import TrainConfig
+from unembed.train.warm_start import warm_start
 
 WHITEN_SAMPLE = 100_000  # vectors that mean and covariance are measured on
 COUNT_CHUNK = 65_536
@@ -98,6 +99,8 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
         denoiser.standardise.fit(vectors)
     if denoiser.lexical is not None:
         denoiser.lexical.initialise(counts / len(corpus.train))
+    if config.start_from:
+        warm_start(denoiser, vocabulary, _same_encoder(config.start_from, data))
     norms = vectors.norm(dim=1)
     described = CheckpointConfig(
         denoiser=denoiser.config,
@@ -105,6 +108,14 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
         vector_norm=(float(norms.mean()), float(norms.std()) if len(norms) > 1 else 0.0),
     )
     return Built(Checkpoint(denoiser, vocabulary, tokenizer, described), counts)
+
+
+def _same_encoder(start_from: str, data: PreparedData) -> Checkpoint:
+    source: Checkpoint = Checkpoint.from_pretrained(start_from)
+    theirs, ours = source.config.encoder, data.manifest.encoder
+    if theirs.digest != ours.digest:
+        raise MismatchError(f"{start_from} was trained for '{theirs.name}', the data is of '{ours.name}'.")
+    return source
 
 
 def _denoiser_config(

@@ -38,6 +38,9 @@ class TrainConfig(BaseModel):
     backbone_layers: tuple[int, ...] = Field(
         default=(), description="Which of its blocks, rising; none: all."
     )
+    start_from: str | None = Field(
+        default=None, description="Start from this trained model: a folder or a hub id."
+    )
     layers: int = Field(default=8, ge=1, description="Blocks, where there is no backbone.")
     hidden: int = Field(default=768, ge=1, description="Width, where there is no backbone.")
     heads: int = Field(default=12, ge=1, description="Attention heads, where there is no backbone.")
