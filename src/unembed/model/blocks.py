@@ -27,11 +27,22 @@ class Attention(nn.Module):
         self.out = nn.Linear(config.hidden, config.hidden, bias=config.bias)
         self.rotary = rotary
 
-    def forward(self, h: Tensor, padding: Tensor | None, memory: tuple[Tensor, Tensor] | None) -> Tensor:
+    def forward(
+        self,
+        h: Tensor,
+        padding: Tensor | None,
+        memory: tuple[Tensor, Tensor] | None,
+        at: Tensor | None = None,
+    ) -> Tensor:
+        """h: [B, L, D]; at: [M] of the flattened positions, the only ones to be returned."""
         batch, length, width = h.shape
-        q, k, v = (
-            self.qkv(h).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        )  # 3 x [B, heads, L, D/heads]
+        if at is None:
+            q, k, v = (
+                self.qkv(h).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            )  # 3 x [B, heads, L, D/heads]
+        else:
+            k, v = self.keys_values(h)
+            q = self._queries(h, at)
         if self.rotary is not None:
             q, k = rotate(q, self.rotary), rotate(k, self.rotary)
         if memory is not None:
@@ -44,17 +55,28 @@ class Attention(nn.Module):
                 visible = F.pad(visible, (0, memory[0].shape[2]), value=True)  # [B, L + K]
             mask = visible[:, None, None, :]  # [B, 1, 1, L + K]
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # [B, heads, L, D/heads]
-        out: Tensor = self.out(mixed.transpose(1, 2).reshape(batch, length, width))  # [B, L, D]
+        mixed = mixed.transpose(1, 2).reshape(batch, length, width)  # [B, L, D]
+        if at is not None:
+            mixed = mixed.view(-1, width).index_select(0, at)  # [M, D]
+        out: Tensor = self.out(mixed)  # [B, L, D] or [M, D]
         return out
 
-    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of the memory: once a sequence, they do not change from step to step."""
-        batch, size, width = memory.shape
+    def keys_values(self, h: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values alone: of the memory, which asks nothing.  # 2 x [B, heads, L, D/heads]"""
+        batch, length, width = h.shape
         weight = self.qkv.weight[width:]  # [2D, D]
         bias = None if self.qkv.bias is None else self.qkv.bias[width:]
-        kv = F.linear(memory, weight, bias).view(batch, size, 2, self.heads, -1)
-        k, v = kv.permute(2, 0, 3, 1, 4)  # 2 x [B, heads, K, D/heads]
+        kv = F.linear(h, weight, bias).view(batch, length, 2, self.heads, -1)
+        k, v = kv.permute(2, 0, 3, 1, 4)
         return k, v
+
+    def _queries(self, h: Tensor, at: Tensor) -> Tensor:
+        """Queries where they are needed, zeros elsewhere.  # [B, heads, L, D/heads]"""
+        batch, length, width = h.shape
+        bias = None if self.qkv.bias is None else self.qkv.bias[:width]
+        few = F.linear(h.reshape(-1, width).index_select(0, at), self.qkv.weight[:width], bias)  # [M, D]
+        q = few.new_zeros(batch * length, width).index_copy(0, at, few)  # [B * L, D]
+        return q.view(batch, length, self.heads, -1).transpose(1, 2)
 
 
 class FeedForward(nn.Module):
@@ -96,8 +118,15 @@ class Block(nn.Module):
         modulation: Tensor,
         padding: Tensor | None = None,
         memory: tuple[Tensor, Tensor] | None = None,
+        at: Tensor | None = None,
     ) -> Tensor:
-        """h: [B, L, D]; modulation: [B, 4, D]; padding: [B, L] true where there is no token."""
+        """The next state at every position [B, L, D], or only at those asked for [M, D].
+
+        h: [B, L, D]; modulation: [B, 4, D]; padding: [B, L] true where there is no token; at: [M]
+        positions in the flattened [B * L].
+        """
+        if at is not None:
+            return self._few(h, modulation, padding, memory, at)
         gamma1, beta1, gamma2, beta2 = modulation[:, :, None].unbind(1)  # 4 x [B, 1, D]
         if self.pre:
             normed = modulate(self.attention_norm(h), gamma1, beta1)  # [B, L, D]
@@ -109,6 +138,29 @@ class Block(nn.Module):
         h = modulate(self.attention_norm(h), gamma1, beta1)
         h = h + self.dropout(self.feed_forward(h))
         return modulate(self.feed_forward_norm(h), gamma2, beta2)
+
+    def _few(
+        self,
+        h: Tensor,
+        modulation: Tensor,
+        padding: Tensor | None,
+        memory: tuple[Tensor, Tensor] | None,
+        at: Tensor,
+    ) -> Tensor:
+        """The same where only some positions will be read: the others give keys and values.  # [M, D]"""
+        length, width = h.shape[1:]
+        gamma1, beta1, gamma2, beta2 = modulation.index_select(0, at // length).unbind(1)  # 4 x [M, D]
+        few = h.reshape(-1, width).index_select(0, at)  # [M, D]
+        if self.pre:
+            normed = modulate(self.attention_norm(h), *modulation[:, :2, None].unbind(1))  # [B, L, D]
+            few = few + self.dropout(self.attention(normed, padding, memory, at))
+            normed = modulate(self.feed_forward_norm(few), gamma2, beta2)  # [M, D]
+            out: Tensor = few + self.dropout(self.feed_forward(normed))
+            return out
+        few = few + self.dropout(self.attention(h, padding, memory, at))
+        few = modulate(self.attention_norm(few), gamma1, beta1)
+        few = few + self.dropout(self.feed_forward(few))
+        return modulate(self.feed_forward_norm(few), gamma2, beta2)
 
 
 def modulate(normed: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:

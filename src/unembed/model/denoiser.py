@@ -16,16 +16,10 @@ from unembed.model.blocks import Block, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
 from unembed.model.lexical import LexicalHead
+from unembed.model.shortlist import Candidates, Shortlist
 from unembed.model.words_left import WordsLeft
 
 LENGTH_HIDDEN = 256
-
-
-class Candidates(NamedTuple):
-    """The entries that take part in a training step's softmax, and where each entry stands among them."""
-
-    entries: Tensor  # [C] rising
-    place: Tensor  # [V] the column of an entry; 0 for those that do not take part
 
 
 class Prepared(NamedTuple):
@@ -35,6 +29,17 @@ class Prepared(NamedTuple):
     modulation: Tensor  # [B, layers, 4, D]
     lexical: Tensor | None  # [B, V], or [B, C] where candidates were given
     memory: tuple[tuple[Tensor, Tensor], ...] | None  # a layer: keys and values [B, heads, K, D/heads]
+
+    def split(self, sizes: list[int]) -> list[Prepared]:
+        """Consecutive parts of the batch, of these sizes."""
+        count = len(sizes)
+        lexical = [None] * count if self.lexical is None else torch.split(self.lexical, sizes)
+        memory: list[tuple[tuple[Tensor, Tensor], ...] | None] = [None] * count
+        if self.memory is not None:
+            layers = [zip(torch.split(k, sizes), torch.split(v, sizes), strict=True) for k, v in self.memory]
+            memory = list(zip(*layers, strict=True))
+        lengths, modulation = torch.split(self.lengths, sizes), torch.split(self.modulation, sizes)
+        return [Prepared(*part) for part in zip(lengths, modulation, lexical, memory, strict=True)]
 
     def select(self, rows: Tensor) -> Prepared:
         """The same for some of the sequences, in the order of `rows` (repeats allowed)."""
@@ -105,51 +110,83 @@ class Denoiser(nn.Module):
         vectors: Tensor,
         lengths: Tensor,
         *,
-        candidates: Candidates | None = None,
+        shortlist: Shortlist | None = None,
         dropped: Tensor | None = None,
     ) -> Prepared:
         """Read the vectors, once a sequence.
 
-        vectors: [B, vector_dim]; lengths: [B]; candidates: the only words that will be asked for
+        vectors: [B, vector_dim]; lengths: [B]; shortlist: the only words that will be asked for
         (training); dropped: [B] samples that must do without their vector (classifier-free guidance).
         """
         e = self.standardise(vectors)  # [B, vector_dim]
         modulation = self.condition(e, lengths, dropped)  # [B, layers, 4, D]
         if self.lexical is None:
             return Prepared(lengths, modulation, None, None)
-        entries = None if candidates is None else candidates.entries
-        lexical = self.lexical(e, entries)  # [B, V or C]
+        rows = None if shortlist is None else shortlist.lexical
+        lexical = self.lexical(e, rows)  # [B, V or C]
         if dropped is not None:
             # Without its vector a sample knows the words' frequencies and nothing more.
-            bias = self.lexical.down.bias if entries is None else self.lexical.down.bias[entries]
-            lexical = torch.where(dropped[:, None], bias, lexical)
-        return Prepared(lengths, modulation, lexical, self._remember(lexical, entries))
+            lexical = torch.where(
+                dropped[:, None], self.lexical.down.bias if rows is None else rows[1], lexical
+            )
+        return Prepared(lengths, modulation, lexical, self._remember(lexical, shortlist))
 
-    def _remember(self, lexical: Tensor, entries: Tensor | None) -> tuple[tuple[Tensor, Tensor], ...] | None:
+    def shortlist(self, candidates: Candidates) -> Shortlist:
+        """Gather the candidates' weights, once a training step."""
+        entries = candidates.entries  # [C]
+        rows = F.pad(entries, (0, 1), value=self.config.mask_id)  # [C + 1]
+        down = None if self.lexical is None else self.lexical.down
+        return Shortlist(
+            candidates.place,
+            self.token.weight.index_select(0, rows),
+            self.output_bias[entries],
+            None if down is None else (down.weight.index_select(0, entries), down.bias[entries]),
+        )
+
+    def _embed(self, entries: Tensor, shortlist: Shortlist | None) -> Tensor:
+        """The tokens' vectors, [MASK] included; entries are of any shape."""
+        if shortlist is None:
+            out: Tensor = self.token(entries)
+            return out
+        return F.embedding(shortlist.place[entries], shortlist.token)
+
+    def _remember(
+        self, lexical: Tensor, shortlist: Shortlist | None
+    ) -> tuple[tuple[Tensor, Tensor], ...] | None:
         """The likeliest words as tokens that every block attends to, so that it can put them in order."""
         if self.memory_score is None:
             return None
         size = min(self.config.memory, lexical.shape[1])
         score, word = lexical.detach().topk(size, dim=1)  # [B, K]
-        if entries is not None:
-            word = entries[word]
+        table = self.token.weight if shortlist is None else shortlist.token
         relative = (score - score.mean(dim=1, keepdim=True))[..., None]  # [B, K, 1]
-        tokens = self.input_norm(self.token(word)) + self.memory_score(relative)  # [B, K, D]
-        return tuple(block.attention.remember(tokens) for block in self.blocks)  # type: ignore[operator, union-attr]
+        tokens = self.input_norm(F.embedding(word, table)) + self.memory_score(relative)  # [B, K, D]
+        return tuple(block.attention.keys_values(tokens) for block in self.blocks)  # type: ignore[operator, union-attr]
 
-    def hidden(self, xt: Tensor, t: Tensor, prepared: Prepared, padding: Tensor | None = None) -> Tensor:
-        """Run the blocks: the state at every position.  # [B, L, D]
+    def hidden(
+        self,
+        xt: Tensor,
+        t: Tensor,
+        prepared: Prepared,
+        padding: Tensor | None = None,
+        *,
+        at: Tensor | None = None,
+        shortlist: Shortlist | None = None,
+    ) -> Tensor:
+        """Run the blocks: the state at every position [B, L, D], or only at those asked for [M, D].
 
-        xt: [B, L] tokens and masks; t: [B]; padding: [B, L] true beyond a sequence's length.
+        xt: [B, L] tokens and masks; t: [B]; padding: [B, L] true beyond a sequence's length;
+        at: [M] positions in the flattened [B * L]: the last block then computes no others.
         """
-        h = self.token(xt)  # [B, L, D]
+        h = self._embed(xt, shortlist)  # [B, L, D]
         if self.position is not None:
             h = h + self.position.weight[: xt.shape[1]]
         h = self.input_norm(h)
         modulation = self.condition.at_time(prepared.modulation, t)  # [B, layers, 4, D]
+        last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
             memory = None if prepared.memory is None else prepared.memory[layer]
-            h = block(h, modulation[:, layer], padding, memory)
+            h = block(h, modulation[:, layer], padding, memory, at if layer == last else None)
         out: Tensor = self.output_norm(h)
         return out
 
@@ -158,27 +195,27 @@ class Denoiser(nn.Module):
         h: Tensor,
         rows: Tensor,
         prepared: Prepared,
-        candidates: Candidates | None = None,
         *,
         xt: Tensor,
     ) -> Tensor:
-        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].  # [M, V or C]
+        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].  # [M, V]"""
+        logits, words = self.readout(h), self.words(prepared, xt)
+        return logits if words is None else logits + words[rows]
 
-        The output is tied to the input embedding; what the lexical head knows is added.
-        """
-        features = self.features(h)  # [M, D]
-        if candidates is None:
-            logits = F.linear(features, self.token.weight[:-1], self.output_bias)  # [M, V]
-        else:
-            entries = candidates.entries
-            logits = F.linear(features, self.token.weight[entries], self.output_bias[entries])  # [M, C]
+    def readout(self, h: Tensor, shortlist: Shortlist | None = None) -> Tensor:
+        """The blocks' part of the logits, tied to the input embedding.  # [M, V or C]"""
+        if shortlist is None:
+            return F.linear(self.features(h), self.token.weight[:-1], self.output_bias)
+        return F.linear(self.features(h), shortlist.token[:-1], shortlist.bias)
+
+    def words(self, prepared: Prepared, xt: Tensor, shortlist: Shortlist | None = None) -> Tensor | None:
+        """The lexical head's part, the same at every masked position of a sequence.  # [B, V or C]"""
         if prepared.lexical is None or self.words_left is None:
-            return logits
-        place = None if candidates is None else candidates.place
+            return None
+        place = None if shortlist is None else shortlist.place
         # The lexical head has a loss of its own; the blocks' errors must not bend it.
-        lexical = prepared.lexical.detach()  # [B, V or C]
-        words: Tensor = self.words_left(lexical, xt, xt == self.config.mask_id, place)
-        return logits + words[rows]
+        out: Tensor = self.words_left(prepared.lexical.detach(), xt, xt == self.config.mask_id, place)
+        return out
 
     def features(self, h: Tensor) -> Tensor:
         """What the tied output layer reads: the hidden state, or its transform.  # [M, D]"""

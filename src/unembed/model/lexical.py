@@ -28,10 +28,11 @@ class LexicalHead(nn.Module):
         if frequency is not None:
             self.down.bias.copy_(torch.logit(frequency.clamp(1e-6, 0.99)))
 
-    def forward(self, e: Tensor, candidates: Tensor | None = None) -> Tensor:
-        """Logits of every word [B, V], or of the candidates only [B, C]. e: [B, vector_dim]"""
+    def forward(self, e: Tensor, rows: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """Logits of every word [B, V], or of those whose weights and biases are given [B, C].
+
+        e: [B, vector_dim] standardised
+        """
         inner = F.gelu(self.up(e))  # [B, hidden]
-        if candidates is None:
-            logits: Tensor = self.down(inner)  # [B, V]
-            return logits
-        return F.linear(inner, self.down.weight[candidates], self.down.bias[candidates])  # [B, C]
+        weight, bias = (self.down.weight, self.down.bias) if rows is None else rows
+        return F.linear(inner, weight, bias)  # [B, V or C]

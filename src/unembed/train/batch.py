@@ -15,7 +15,7 @@ from torch import Tensor
 
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.diffusion.schedule import NoiseSchedule
-from unembed.model.denoiser import Candidates
+from unembed.model.shortlist import Candidates
 from unembed.model.vocabulary import Vocabulary
 from unembed.train.batches import TrainingTexts
 from unembed.train.candidates import CandidateDraw

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unembed.model.denoiser import Candidates
+from unembed.model.shortlist import Candidates
 
 
 class CandidateDraw:
@@ -26,6 +26,7 @@ class CandidateDraw:
         last = len(self._cumulative) - 1
         drawn = torch.searchsorted(self._cumulative, uniform).clamp(max=last)
         entries = torch.unique(torch.cat([present.flatten(), drawn]))  # [C]
-        place = torch.zeros(last + 1, dtype=torch.long)
+        place = torch.zeros(last + 2, dtype=torch.long)  # [V + 1], the last is [MASK]'s
         place[entries] = torch.arange(len(entries))
+        place[-1] = len(entries)
         return Candidates(entries, place)

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unembed.model.denoiser import Candidates, Denoiser, Prepared
+from unembed.model.denoiser import Denoiser, Prepared
+from unembed.model.shortlist import Shortlist
 from unembed.train.batch import Group, HeadBatch, Step
 from unembed.train.config import TrainConfig
 
@@ -21,76 +22,95 @@ class Objective(nn.Module):
 
     def forward(self, step: Step) -> dict[str, Tensor]:
         """Every loss by name, and their weighted sum as `loss`."""
-        parts: dict[str, list[Tensor]] = {"denoising": []}
-        for group in step.groups:
-            prepared = self._prepare(group, step.candidates)
-            parts["denoising"].append(self._denoising(group, prepared, step.candidates))
-            if step.heads is None:
-                real = torch.ones_like(group.x0, dtype=torch.bool)
-                heads = HeadBatch(group.vectors, group.lengths, group.x0, real, group.share)
-                for name, loss in self._head_losses(heads, step.candidates, prepared.lexical).items():
-                    parts.setdefault(name, []).append(loss)
-        losses = {name: torch.stack(values).sum() for name, values in parts.items()}
+        shortlist = None if step.candidates is None else self.denoiser.shortlist(step.candidates)
+        groups = step.groups
+        # What depends on vectors alone is computed for all groups at once.
+        prepared = self.denoiser.prepare(
+            torch.cat([group.vectors for group in groups]),
+            torch.cat([group.lengths for group in groups]),
+            shortlist=shortlist,
+            dropped=torch.cat([group.dropped for group in groups])
+            if self._config.condition_dropout
+            else None,
+        )
+        parts = prepared.split([len(group.x0) for group in groups])
+        losses = {"denoising": self._denoising(groups, parts, shortlist)}
         if step.heads is not None:
-            losses |= self._head_losses(step.heads, step.candidates)
+            losses |= self._head_losses([step.heads], None, shortlist)
+        else:
+            losses |= self._head_losses([_as_heads(group) for group in groups], parts, shortlist)
         total = losses["denoising"]
         total = total + self._config.lexical_weight * losses.get("lexical", 0.0)
         losses["loss"] = total + self._config.length_weight * losses.get("length", 0.0)
         return losses
 
-    def _prepare(self, group: Group, candidates: Candidates | None) -> Prepared:
-        return self.denoiser.prepare(
-            group.vectors,
-            group.lengths,
-            candidates=candidates,
-            dropped=group.dropped if self._config.condition_dropout else None,
-        )
-
-    def _denoising(self, group: Group, prepared: Prepared, candidates: Candidates | None) -> Tensor:
+    def _denoising(self, groups: list[Group], parts: list[Prepared], shortlist: Shortlist | None) -> Tensor:
         """Equation (4): cross-entropy at masked positions only, weighted sample by sample."""
         denoiser = self.denoiser
-        xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
-        rows, places = group.masked.nonzero(as_tuple=True)  # [M]
-        h = denoiser.hidden(xt, group.t, prepared)[rows, places]  # [M, D]
-        target = group.x0[rows, places]  # [M]
-        if candidates is None and prepared.lexical is None:
-            # Nothing is added to the logits, so the matrix of them need never exist.
-            entropy = F.linear_cross_entropy(
-                denoiser.features(h),
-                denoiser.token.weight[:-1],
-                target,
-                linear_bias=denoiser.output_bias,
-                reduction="none",
-            )  # [M]
+        hidden, words, targets, scales, rows, start = [], [], [], [], [], 0
+        for group, prepared in zip(groups, parts, strict=True):
+            xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
+            at = group.masked.flatten().nonzero().squeeze(1)  # [M]
+            row = at // xt.shape[1]  # [M]
+            hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, shortlist=shortlist))  # [M, D]
+            words.append(denoiser.words(prepared, xt, shortlist))  # [B, V or C]
+            targets.append(group.x0.flatten()[at])
+            scales.append(group.scale[row])
+            rows.append(row + start)
+            start += len(xt)
+        h, target, scale = torch.cat(hidden), torch.cat(targets), torch.cat(scales)
+        spoken = [word for word in words if word is not None]
+        if not spoken and shortlist is None:
+            entropy = self._tied_cross_entropy(h, target)  # [M]
         else:
-            logits = denoiser.logits(h, rows, prepared, candidates, xt=xt)  # [M, V or C]
-            column = target if candidates is None else candidates.place[target]
+            logits = denoiser.readout(h, shortlist)  # [M, V or C]
+            if spoken:
+                logits = logits + torch.cat(spoken).index_select(0, torch.cat(rows))
+            column = target if shortlist is None else shortlist.place[target]
             entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
-        return (entropy * group.scale[rows]).sum()
+        return (entropy * scale).sum()
+
+    def _tied_cross_entropy(self, h: Tensor, target: Tensor) -> Tensor:
+        """Nothing is added to the logits: one call does it.  # [M]
+
+        [MASK]'s row is ruled out by its bias; cutting it off would copy the whole matrix's gradient.
+        """
+        bias = F.pad(self.denoiser.output_bias, (0, 1), value=-torch.inf)  # [V + 1]
+        features, weight = self.denoiser.features(h), self.denoiser.token.weight
+        return F.linear_cross_entropy(features, weight, target, linear_bias=bias, reduction="none")
 
     def _head_losses(
-        self, heads: HeadBatch, candidates: Candidates | None, lexical: Tensor | None = None
+        self, batches: list[HeadBatch], parts: list[Prepared] | None, shortlist: Shortlist | None
     ) -> dict[str, Tensor]:
-        """Means over the joint batch. lexical: [H, V or C] where these logits exist already."""
-        losses = {}
-        if self.denoiser.lexical is not None:
-            if lexical is None:
-                e = self.denoiser.standardise(heads.vectors)
-                lexical = self.denoiser.lexical(e, None if candidates is None else candidates.entries)
-            losses["lexical"] = self._lexical(lexical, heads, candidates)
-        if self.denoiser.length_head is not None:
-            logits = self.denoiser.length_logits(heads.vectors)  # [H, max_length + 1]
-            surprise = F.cross_entropy(logits, heads.lengths, reduction="none")  # [H]
-            losses["length"] = (surprise * heads.share).sum()
-        return losses
+        """Means over the joint batch. parts: where these vectors' lexical logits exist already."""
+        denoiser, lexical, length = self.denoiser, [], []
+        for place, heads in enumerate(batches):
+            if denoiser.lexical is not None:
+                logits = None if parts is None else parts[place].lexical  # [H, V or C]
+                if logits is None:
+                    e = denoiser.standardise(heads.vectors)  # [H, vector_dim]
+                    logits = denoiser.lexical(e, None if shortlist is None else shortlist.lexical)
+                lexical.append(_lexical_loss(logits, heads, shortlist))
+            if denoiser.length_head is not None:
+                guess = denoiser.length_logits(heads.vectors)  # [H, max_length + 1]
+                surprise = F.cross_entropy(guess, heads.lengths, reduction="none")  # [H]
+                length.append((surprise * heads.share).sum())
+        named = {"lexical": lexical, "length": length}
+        return {name: torch.stack(values).sum() for name, values in named.items() if values}
 
-    @staticmethod
-    def _lexical(logits: Tensor, heads: HeadBatch, candidates: Candidates | None) -> Tensor:
-        """Multi-label: is this word in the text? A sum over words, a token's share, a mean over texts."""
-        entries, real = heads.entries, heads.real  # [H, L]
-        columns = entries if candidates is None else candidates.place[entries]  # [H, L]
-        rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)
-        present = torch.zeros_like(logits)
-        present[rows[real], columns[real]] = 1.0  # [H, V or C]
-        loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [H]
-        return (loss / heads.lengths * heads.share).sum()
+
+def _lexical_loss(logits: Tensor, heads: HeadBatch, shortlist: Shortlist | None) -> Tensor:
+    """Multi-label: is this word in the text? A sum over words, a token's share, a mean over texts."""
+    entries, real = heads.entries, heads.real  # [H, L]
+    columns = entries if shortlist is None else shortlist.place[entries]  # [H, L]
+    rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)
+    present = torch.zeros_like(logits)
+    present[rows[real], columns[real]] = 1.0  # [H, V or C]
+    loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [H]
+    return (loss / heads.lengths * heads.share).sum()
+
+
+def _as_heads(group: Group) -> HeadBatch:
+    """The group's own vectors for the heads, where they have no batch of their own."""
+    real = torch.ones_like(group.x0, dtype=torch.bool)
+    return HeadBatch(group.vectors, group.lengths, group.x0, real, group.share)

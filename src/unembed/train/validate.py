@@ -67,10 +67,11 @@ def validation_bound(
             vectors = torch.from_numpy(texts.vectors(part)).to(device)
             lengths = torch.from_numpy(texts.lengths[part]).to(device)
             prepared = denoiser.prepare(vectors, lengths)
-            rows, places = masked.to(device).nonzero(as_tuple=True)
-            h = denoiser.hidden(xt, t.to(device), prepared)[rows, places]  # [M, D]
+            at = masked.flatten().nonzero().squeeze(1).to(device)  # [M]
+            rows = at // x0.shape[1]  # [M]
+            h = denoiser.hidden(xt, t.to(device), prepared, at=at)  # [M, D]
             logits = denoiser.logits(h, rows, prepared, xt=xt)  # [M, V]
-            entropy = F.cross_entropy(logits.float(), x0.to(device)[rows, places], reduction="none").cpu()
+            entropy = F.cross_entropy(logits.float(), x0.to(device).flatten()[at], reduction="none").cpu()
             bounds.append(weighted_bound(entropy, rows.cpu(), schedule.weight(t), any_masked, positions))
     return float(torch.cat(bounds).mean())
 
