@@ -14,13 +14,15 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "load_encoder": "unembed.encoders",
     "UnembedError": "unembed.errors",
+    "Inverter": "unembed.inverter",
 }
 
-__all__ = ["UnembedError", "__version__", "load_encoder"]
+__all__ = ["Inverter", "UnembedError", "__version__", "load_encoder"]
 
 if TYPE_CHECKING:
     from unembed.encoders import load_encoder
     from unembed.errors import UnembedError
+    from unembed.inverter import Inverter
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,7 @@ COMMANDS = {
     "encoders": ("encoders", "List the encoders, and fetch the optional ones."),
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
+    "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
 }
 
 INTERRUPTED = 130

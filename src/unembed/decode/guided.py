@@ -66,6 +66,7 @@ class Guided:
         return logits
 
     def _ask(self, tokens: Tensor, t: Tensor, wanted: Tensor, prepared: Prepared) -> Tensor:
-        h = self.denoiser.hidden(tokens, t.to(prepared.modulation.dtype), prepared)  # [B, L, D]
-        rows = wanted.nonzero()[:, 0]  # [M]
-        return self.denoiser.logits(h[wanted], rows, prepared, xt=tokens).float()  # [M, V]
+        at = wanted.flatten().nonzero().squeeze(1)  # [M]
+        h = self.denoiser.hidden(tokens, t.to(prepared.modulation.dtype), prepared, at=at)  # [M, D]
+        rows = at // tokens.shape[1]  # [M]
+        return self.denoiser.logits(h, rows, prepared, xt=tokens).float()  # [M, V]

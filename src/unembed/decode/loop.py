@@ -30,6 +30,8 @@ class Decoded:
     lengths: Tensor  # [B]
     forward_passes: Tensor  # [B] evaluations of the blocks that this sequence took part in
     trace: tuple[tuple[Tensor, ...], ...] | None  # a sequence: its tokens [L] before and after every step
+    others: Tensor  # [B, W - 1, L] the other hypotheses' tokens, in no order; W is the decoder's width
+    others_log_prob: Tensor  # [B, W - 1, L]
 
     @property
     def score(self) -> Tensor:
@@ -50,12 +52,14 @@ def decode(
     trace: bool = False,
     banned: Sequence[int] = (),
     guidance: float = 0.0,
+    end: int | None = None,
 ) -> Decoded:
     """Texts of equal length out of vectors [B, D], from all positions masked.
 
     `seeds` [B] are what each sequence's random numbers are made of; without them they are drawn from
     `generator`. `banned` entries are never produced. `guidance` above 0 extrapolates away from what the
-    model would say without the vector, at twice the passes.
+    model would say without the vector, at twice the passes. Where texts have an `end` token, what
+    comes after it does not count when hypotheses are compared.
     """
     batch, mask_id = len(vectors), denoiser.config.mask_id
     if denoiser.config.length == "fixed":
@@ -104,9 +108,17 @@ def decode(
             state, model, rows = state.select(keep), model.select(keep), rows[keep]
     if bool(whole.masked.any()):
         raise RuntimeError(f"the decoder '{decoder.name}' left masks behind")
-    best = _best_rows(whole, width)  # [B]
-    story = _story(torch.stack(frames, dim=1)[best]) if trace else None
-    return Decoded(whole.tokens[best], whole.log_prob[best], lengths, passes, story)
+    best = _best_rows(whole, width, end)  # [B]
+    rest = torch.ones(len(whole.tokens), dtype=torch.bool, device=vectors.device).index_fill_(0, best, False)
+    return Decoded(
+        tokens=whole.tokens[best],
+        log_prob=whole.log_prob[best],
+        lengths=lengths,
+        forward_passes=passes,
+        trace=_story(torch.stack(frames, dim=1)[best]) if trace else None,
+        others=whole.tokens[rest].view(batch, width - 1, length),
+        others_log_prob=whole.log_prob[rest].view(batch, width - 1, length),
+    )
 
 
 @torch.no_grad()
@@ -123,6 +135,7 @@ def decode_all(
     trace: bool = False,
     banned: Sequence[int] = (),
     guidance: float = 0.0,
+    end: int | None = None,
 ) -> Decoded:
     """The same for texts of any lengths: sorted into batches of one length, returned in their order."""
     count = len(vectors)
@@ -133,6 +146,8 @@ def decode_all(
     size = int(lengths.max()) if count else 0
     tokens = torch.full((count, size), NOTHING, dtype=torch.long, device=vectors.device)
     log_prob = torch.zeros(count, size, device=vectors.device)
+    others = tokens[:, None].repeat(1, decoder.width - 1, 1)
+    others_log_prob = log_prob[:, None].repeat(1, decoder.width - 1, 1)
     passes = torch.zeros(count, dtype=torch.long, device=vectors.device)
     traces: dict[int, tuple[Tensor, ...]] = {}
     for length in sorted(set(lengths.tolist())):
@@ -148,14 +163,17 @@ def decode_all(
                 trace=trace,
                 banned=banned,
                 guidance=guidance,
+                end=end,
             )
             tokens[rows, :length] = part.tokens
             log_prob[rows, :length] = part.log_prob
+            others[rows, :, :length] = part.others
+            others_log_prob[rows, :, :length] = part.others_log_prob
             passes[rows] = part.forward_passes
             if part.trace is not None:
                 traces.update(zip(rows.tolist(), part.trace, strict=True))
     story = tuple(traces[row] for row in range(count)) if trace else None
-    return Decoded(tokens, log_prob, lengths, passes, story)
+    return Decoded(tokens, log_prob, lengths, passes, story, others, others_log_prob)
 
 
 def _hypothesis_seeds(seeds: Tensor, width: int) -> Tensor:
@@ -166,9 +184,13 @@ def _hypothesis_seeds(seeds: Tensor, width: int) -> Tensor:
     return combine(seeds[:, None], number).flatten()
 
 
-def _best_rows(state: State, width: int) -> Tensor:
+def _best_rows(state: State, width: int, end: int | None) -> Tensor:
     """The row of each sequence's likeliest hypothesis.  # [B]"""
-    score = state.log_prob.sum(dim=1).view(-1, width)  # [B, width]
+    log_prob = state.log_prob  # [B * width, L]
+    if end is not None:
+        closed = (state.tokens == end).long()
+        log_prob = log_prob.masked_fill(closed.cumsum(dim=1) - closed > 0, 0.0)
+    score = log_prob.sum(dim=1).view(-1, width)  # [B, width]
     return score.argmax(dim=1) + torch.arange(len(score), device=score.device) * width
 
 

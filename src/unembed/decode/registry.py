@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from unembed.decode.base import Decoder
@@ -35,18 +35,46 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
 
 def make_decoder(name: str = DEFAULT, **options: Any) -> Decoder:
     """The decoder of that name; an unknown name or option is an error that lists the known ones."""
+    known = strategy_options(name)
+    for option, value in options.items():
+        if option not in known:
+            raise _unknown_option(name, option, known)
+        if not isinstance(value, (known[option], int) if known[option] is float else known[option]):
+            raise UsageError(f"The option {option} of '{name}' is a {known[option].__name__}, not {value!r}.")
+    return DECODERS[name](**options)
+
+
+def strategy_options(name: str) -> dict[str, type]:
+    """A strategy's own options and their types, told by their defaults."""
     if name not in DECODERS:
         close = difflib.get_close_matches(name, DECODERS, n=1)
         guess = f"Did you mean '{close[0]}'? " if close else ""
         raise UsageError(
             f"There is no decoding strategy '{name}'.", hint=f"{guess}The strategies: {', '.join(DECODERS)}."
         )
-    maker = DECODERS[name]
-    known = [field.name for field in dataclasses.fields(maker) if field.name != "name"]  # type: ignore[arg-type]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        raise UsageError(
-            f"The strategy '{name}' has no option {', '.join(unknown)}.",
-            hint=f"Its options: {', '.join(known) or 'none'}.",
-        )
-    return maker(**options)
+    fields = dataclasses.fields(DECODERS[name])  # type: ignore[arg-type]
+    return {field.name: type(field.default) for field in fields if field.name != "name"}
+
+
+def parse_options(name: str, typed: Sequence[str]) -> dict[str, Any]:
+    """Options as they are typed, NAME=VALUE, in the types that the strategy wants."""
+    known, out = strategy_options(name), {}
+    for one in typed:
+        option, sign, value = one.partition("=")
+        if not sign:
+            raise UsageError(f"'{one}' is not NAME=VALUE.")
+        if option not in known:
+            raise _unknown_option(name, option, known)
+        try:
+            out[option] = known[option](value)
+        except ValueError as error:
+            raise UsageError(
+                f"The option {option} of '{name}' is a {known[option].__name__}: '{value}'."
+            ) from error
+    return out
+
+
+def _unknown_option(name: str, option: str, known: dict[str, type]) -> UsageError:
+    return UsageError(
+        f"The strategy '{name}' has no option '{option}'.", hint=f"Its options: {', '.join(known) or 'none'}."
+    )

@@ -1,0 +1,37 @@
+"""What comes out of one vector: the text, how sure the model is of it, and how it came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MASK = "░"
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another text that the vector may stand for."""
+
+    text: str
+    tokens: tuple[int, ...]
+    score: float
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A text between two denoising steps; None and `░` stand for a mask."""
+
+    tokens: tuple[int | None, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """What was read out of one vector."""
+
+    text: str
+    tokens: tuple[int, ...]  # the tokenizer's ids
+    score: float  # log-probability by the model, see rank.py
+    forward_passes: int  # of the blocks, for all candidate lengths and hypotheses together
+    length_known: bool  # whether the caller said how long the text is
+    alternatives: tuple[Alternative, ...] = ()  # the next best texts, best first
+    trace: tuple[Frame, ...] | None = None  # the text before and after every step

@@ -1,0 +1,168 @@
+"""The pipeline that people import: vectors in, texts out.
+
+>>> from unembed import Inverter
+>>> inverter = Inverter.from_pretrained()
+>>> inverter.invert(vector).text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unembed.decode.registry import DEFAULT, make_decoder
+from unembed.decode.result import Alternative, Frame, Inversion
+from unembed.decode.window import Settings, invert_window
+from unembed.encoders import Encoder, load_encoder
+from unembed.errors import MismatchError, UnembedError, UsageError
+from unembed.model.checkpoint import Checkpoint
+from unembed.vectors.arrays import is_one, windows
+from unembed.vectors.fit import FitCheck, FitWarning, check_numbers
+
+__all__ = ["Alternative", "FitWarning", "Frame", "Inversion", "Inverter"]
+
+BUNDLED = Path(__file__).parent / "assets" / "minilm-en"
+BATCH = 64
+WINDOW = 4  # batches of vectors that are sorted by length together
+
+
+class Inverter:
+    """A trained model and everything around it: tokenizer, decoders, checks, and its encoder on request."""
+
+    def __init__(self, checkpoint: Checkpoint, *, device: str | torch.device = "cpu") -> None:
+        self.checkpoint = checkpoint
+        self.device = torch.device(device)
+        self.denoiser = checkpoint.denoiser.to(self.device).eval()
+
+    @classmethod
+    def from_pretrained(
+        cls, name: str | Path | None = None, *, device: str | torch.device = "cpu", **hub: Any
+    ) -> Inverter:
+        """The bundled model; or a model's folder; or a hub id (`revision=`, `token=` go to the hub)."""
+        if name is None:
+            if not BUNDLED.is_dir():
+                raise UnembedError(
+                    "No model is bundled with this build of unembed.",
+                    hint="Name a model's folder or hub id, or train one: unembed train --help",
+                )
+            name = BUNDLED
+        return cls(Checkpoint.from_pretrained(str(name), **hub), device=device)
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the vectors that it inverts."""
+        return self.denoiser.config.vector_dim
+
+    @property
+    def max_length(self) -> int:
+        """The longest text in the model's tokens."""
+        return self.denoiser.config.max_length
+
+    @property
+    def fixed_length(self) -> bool:
+        """Whether the model ends its texts by itself; otherwise it needs a length, or guesses it."""
+        return self.denoiser.config.length == "fixed"
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The encoder whose vectors it inverts. Inverting does not need it."""
+        wanted = self.checkpoint.config.encoder
+        encoder = load_encoder(wanted.name, device=str(self.device))
+        if encoder.info.digest != wanted.digest:
+            raise MismatchError(
+                f"The encoder '{wanted.name}' here is not the one that this model was trained for: "
+                "its weights differ.",
+                hint="Invert vectors that the original encoder made, or train a model for this one.",
+            )
+        return encoder
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:  # [N, D]
+        """Vectors of texts, by the model's own encoder."""
+        return self.encoder.encode(texts)
+
+    def invert(self, vectors: Any, *, lengths: int | Sequence[int] | None = None, **options: Any) -> Any:
+        """The texts that vectors stand for: an `Inversion` for one vector, a list of them for many.
+
+        Vectors are numpy, torch or lists. `lengths` are token counts, for a caller who knows them. The
+        other options are those of `stream`.
+        """
+        if not is_one(vectors):
+            return list(self.stream(vectors, lengths=lengths, **options))
+        alone = vectors[None] if hasattr(vectors, "ndim") else [vectors]
+        [result] = self.stream(alone, lengths=lengths, **options)
+        return result
+
+    def stream(
+        self,
+        vectors: Any,
+        *,
+        lengths: int | Sequence[int] | None = None,
+        strategy: str = DEFAULT,
+        steps: int | None = None,
+        n_best: int = 1,
+        seed: int = 0,
+        trace: bool = False,
+        candidates: int = 5,
+        guidance: float = 0.0,
+        batch: int = BATCH,
+        check: bool = True,
+        **strategy_options: Any,
+    ) -> Iterator[Inversion]:
+        """The same, one result after the other, in constant memory.
+
+        `vectors` may be a memory-mapped array of any size or any iterable of vectors. `steps` is the
+        budget of forward passes (None: the strategy's own, mostly one a token). Where the length is
+        unknown, up to `candidates` of the likeliest are decoded and ranked. `guidance` above 0
+        exaggerates what the vector says. A vector's text depends on the vector, the seed and the
+        options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask.
+        """
+        counts = {"n_best": n_best, "candidates": candidates, "batch": batch, "steps": steps}
+        for name, value in counts.items():
+            if value is not None and value < 1:
+                raise UsageError(f"{name} must be at least 1, got {value}.")
+        if lengths is not None:
+            self._check_lengths(lengths, vectors)
+        decoder = make_decoder(strategy, **strategy_options)
+        settings = Settings(decoder, steps, n_best, seed, trace, candidates, guidance, batch)
+        return self._stream(vectors, lengths, settings, FitCheck(self.checkpoint) if check else None)
+
+    def _stream(
+        self, vectors: Any, lengths: int | Sequence[int] | None, settings: Settings, fit: FitCheck | None
+    ) -> Iterator[Inversion]:
+        start = 0
+        for window in windows(vectors, WINDOW * settings.batch):
+            check_numbers(window, self.dimension, first=start)
+            if fit is not None:
+                fit(window)
+            end = start + len(window)
+            known: Tensor | None = None
+            if isinstance(lengths, int):
+                known = torch.full((len(window),), lengths)
+            elif lengths is not None:
+                known = torch.tensor([int(length) for length in lengths[start:end]])
+                if len(known) < len(window):
+                    raise UsageError(f"There are {len(lengths)} lengths, and more vectors than that.")
+            yield from invert_window(self.checkpoint, window, known, settings)
+            start = end
+
+    def _check_lengths(self, lengths: int | Sequence[int], vectors: Any) -> None:
+        if self.fixed_length:
+            raise UsageError(
+                "This model ends its texts by itself: lengths cannot be given.",
+                hint="Leave them out, or use a model that was trained with length: given.",
+            )
+        several = [lengths] if isinstance(lengths, int) else [int(length) for length in lengths]
+        wrong = [length for length in several if not 1 <= length <= self.max_length]
+        if wrong:
+            raise UsageError(
+                f"A length of {wrong[0]} tokens: this model reads texts of 1 to {self.max_length} tokens."
+            )
+        if not isinstance(lengths, int) and hasattr(vectors, "__len__") and len(vectors) != len(several):
+            raise UsageError(f"There are {len(several)} lengths for {len(vectors)} vectors.")

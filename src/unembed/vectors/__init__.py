@@ -1,0 +1,1 @@
+"""Vectors as people have them: arrays, files, indexes; and whether they fit a model."""

@@ -1,0 +1,101 @@
+"""Vectors out of a file: .npy, .npz, Parquet, JSON lines, safetensors, a FAISS index, or standard input.
+
+Every reader gives blocks of float32 vectors from any row on, and never holds more than a block where
+the format allows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from unembed.errors import DataError, UsageError
+from unembed.vectors.arrays import Floats
+
+STDIN = "-"
+BLOCK = 1024
+_HEAD = 1 << 20
+
+
+class Reader(Protocol):
+    """One format."""
+
+    def count(self) -> int | None:
+        """How many vectors there are; None where only reading on can tell."""
+
+    def blocks(self, start: int, size: int) -> Iterator[Floats]:
+        """Blocks [n, D] of at most `size` vectors, from row `start` on."""
+
+
+@dataclass(frozen=True)
+class VectorFile:
+    """An opened source of vectors."""
+
+    name: str
+    reader: Reader
+    identity: str  # changes when the file does; of standard input nothing is known
+
+    def count(self) -> int | None:
+        return self.reader.count()
+
+    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Floats]:
+        """Blocks of vectors; a source without a single vector is an error."""
+        empty = start == 0
+        for block in self.reader.blocks(start, size):
+            if len(block):
+                empty = False
+                yield block
+        if empty:
+            raise DataError(f"{self.name} holds no vectors.")
+
+
+def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
+    """Open a file by its suffix, or `-` for JSON lines on standard input.
+
+    `field` names the array, column or key that holds the vectors, where there are several.
+    """
+    from unembed.vectors import rows, tables
+
+    if str(source) == STDIN:
+        return VectorFile("standard input", rows.JsonLines(None, field), STDIN)
+    path = Path(source)
+    if not path.exists():
+        raise UsageError(f"There is no file {path}.")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, not a file of vectors.")
+    if not path.stat().st_size:
+        raise DataError(f"{path} is empty.")
+    suffix = path.suffix.lower()
+    reader: Reader
+    if suffix == ".npy":
+        reader = tables.npy(path)
+    elif suffix == ".npz":
+        reader = tables.npz(path, field)
+    elif suffix == ".safetensors":
+        reader = tables.safetensors(path, field)
+    elif suffix in (".faiss", ".index"):
+        reader = tables.faiss(path)
+    elif suffix in (".parquet", ".pq"):
+        reader = rows.Parquet(path, field)
+    elif suffix in (".jsonl", ".ndjson", ".json"):
+        reader = rows.JsonLines(path, field)
+    else:
+        raise UsageError(
+            f"{path.name}: vectors are not read from '{suffix or 'a file without a suffix'}'.",
+            hint="Formats: .npy, .npz, .parquet, .jsonl, .safetensors, .faiss; '-' is JSON lines on stdin.",
+        )
+    return VectorFile(str(path), reader, _identity(path))
+
+
+def _identity(path: Path) -> str:
+    """Size and both ends: enough to notice another file, without reading a million vectors."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        sha = hashlib.sha256(f"{size}".encode())
+        sha.update(file.read(_HEAD))
+        file.seek(max(0, size - _HEAD))
+        sha.update(file.read(_HEAD))
+    return sha.hexdigest()

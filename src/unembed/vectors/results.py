@@ -1,0 +1,159 @@
+"""Recovered texts into a file, JSON lines or Parquet; after an interruption it goes on where it was.
+
+Rows go to `OUTPUT.partial` as JSON lines, in the order of the vectors, so that the number of whole
+lines says where to go on. `OUTPUT.run.json` says with which settings: other settings do not mix in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from unembed.decode.result import Inversion
+from unembed.errors import DataError, MismatchError, UsageError
+from unembed.extras import require
+from unembed.files import atomic_write, read_json, write_json
+
+JSON_LINES, PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
+FLUSH_EVERY = 256
+_ROW_GROUP = 8192
+
+
+def as_row(index: int, result: Inversion) -> dict[str, Any]:
+    """A result as plain data; without the trace, unless it was asked for."""
+    row = {"index": index, **dataclasses.asdict(result)}
+    if result.trace is None:
+        del row["trace"]
+    return row
+
+
+class ResultFile:
+    """The output of one run, which may take several attempts.
+
+    >>> with ResultFile(Path("texts.jsonl"), {"model": "..."}) as file:
+    ...     for result in inverter.stream(vectors[file.done :]):
+    ...         file.write(result)
+    ...     file.finish()
+    """
+
+    def __init__(self, output: Path, settings: dict[str, Any]) -> None:
+        self.output = output
+        self._settings = json.loads(json.dumps(settings))
+        self._partial = output.with_name(output.name + ".partial")
+        self._run = output.with_name(output.name + ".run.json")
+        if output.suffix.lower() not in JSON_LINES + PARQUET:
+            raise UsageError(f"{output.name}: results are written as .jsonl or .parquet.")
+        if output.suffix.lower() in PARQUET:  # to learn of it now, not after a million vectors
+            require("pyarrow.parquet", extra="parquet", purpose="Writing Parquet")
+        self.complete = self._check_earlier()
+        self.done = 0  # rows that are written
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> ResultFile:
+        if self.complete:
+            self.done = int(read_json(self._run)["rows"])
+            return self
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        write_json(self._run, {"settings": self._settings, "rows": None})
+        self._file = self._partial.open("ab+")
+        self.done = self._mend(self._file)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def write(self, result: Inversion) -> None:
+        """The next vector's text."""
+        assert self._file is not None
+        row = json.dumps(as_row(self.done, result), ensure_ascii=False)
+        self._file.write(row.encode() + b"\n")
+        self.done += 1
+        if self.done % FLUSH_EVERY == 0:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def finish(self) -> None:
+        """All vectors are through: the partial file becomes the output."""
+        assert self._file is not None
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._file = None
+        if self.output.suffix.lower() in PARQUET:
+            self._write_parquet()
+            self._partial.unlink()
+        else:
+            self._partial.replace(self.output)
+        write_json(self._run, {"settings": self._settings, "rows": self.done})
+        self.complete = True
+
+    def _check_earlier(self) -> bool:
+        """Whether the work is done already; an error if what is there was made otherwise."""
+        if not self._run.exists():
+            for path in (self.output, self._partial):
+                if path.exists():
+                    raise UsageError(
+                        f"{path} is there already, and not from an interrupted run.",
+                        hint="Remove it or give another --output.",
+                    )
+            return False
+        earlier = read_json(self._run)
+        before = earlier.get("settings", {})
+        changed = [key for key in self._settings if before.get(key) != self._settings[key]]
+        if changed:
+            raise MismatchError(
+                f"{self.output} was begun with other settings: {', '.join(changed)} differ.",
+                hint=f"Repeat the earlier command, or remove {self._run.name} and {self._partial.name}.",
+            )
+        return earlier.get("rows") is not None and self.output.exists()
+
+    def _mend(self, file: IO[bytes]) -> int:
+        """Cut off a line that a kill left half written; count the whole ones."""
+        file.seek(0)
+        rows = whole = 0
+        last = b""
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            rows, whole, last = rows + 1, whole + len(line), line
+        file.truncate(whole)
+        file.seek(0, os.SEEK_END)
+        if last and json.loads(last).get("index") != rows - 1:
+            raise DataError(f"{self._partial} is damaged: its rows are not in order.", hint="Remove it.")
+        return rows
+
+    def _write_parquet(self) -> None:
+        arrow = require("pyarrow", extra="parquet", purpose="Writing Parquet")
+        parquet = require("pyarrow.parquet", extra="parquet", purpose="Writing Parquet")
+        tokens = arrow.list_(arrow.int32())
+        other = arrow.struct([("text", arrow.string()), ("tokens", tokens), ("score", arrow.float64())])
+        schema = arrow.schema(
+            [
+                ("index", arrow.int64()),
+                ("text", arrow.string()),
+                ("tokens", tokens),
+                ("score", arrow.float64()),
+                ("forward_passes", arrow.int32()),
+                ("length_known", arrow.bool_()),
+                ("alternatives", arrow.list_(other)),
+            ]
+        )
+        with atomic_write(self.output) as file, parquet.ParquetWriter(file, schema) as writer:
+            rows = self._rows()
+            while block := list(islice(rows, _ROW_GROUP)):
+                writer.write_table(arrow.Table.from_pylist(block, schema=schema))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        with self._partial.open("rb") as file:
+            for line in file:
+                yield json.loads(line)

@@ -1,0 +1,165 @@
+"""Formats that are read from the beginning: JSON lines (a file or standard input) and Parquet."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from unembed.errors import DataError, UsageError
+from unembed.extras import require
+from unembed.vectors.arrays import Floats, as_floats
+from unembed.vectors.tables import choose
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """A vector a line: a list of numbers, or an object with such a list in one of its fields."""
+
+    path: Path | None  # None is standard input
+    field: str | None
+
+    def count(self) -> int | None:
+        if self.path is None:
+            return None
+        with self._open() as file:
+            return sum(1 for line in file if line.strip())
+
+    def blocks(self, start: int, size: int) -> Iterator[Floats]:
+        vectors = self._vectors(start)
+        # Standard input may be slow: a vector is passed on when it comes, the caller gathers them.
+        size = 1 if self.path is None else size
+        while block := list(islice(vectors, size)):
+            yield np.stack(block)
+
+    def _vectors(self, start: int) -> Iterator[Floats]:
+        where = "standard input" if self.path is None else str(self.path)
+        row, width = 0, 0
+        with self._open() as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                row += 1
+                if row <= start:
+                    continue
+                vector = self._parse(line, f"{where}, line {number},")
+                if width and len(vector) != width:
+                    raise DataError(
+                        f"{where}, line {number}, has {len(vector)} numbers; the line before it had {width}."
+                    )
+                width = len(vector)
+                yield vector
+
+    def _parse(self, line: bytes, where: str) -> Floats:
+        try:
+            record = json.loads(line)
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise DataError(f"{where} is not valid JSON: {error}.") from error
+        if isinstance(record, dict):
+            record = record[self._field(record, where)]
+        if not isinstance(record, list) or not all(type(x) in (int, float) for x in record) or not record:
+            raise DataError(
+                f"{where} is not a vector.",
+                hint='Write [0.1, 0.2, ...] or {"embedding": [0.1, 0.2, ...]}.',
+            )
+        return as_floats(record)
+
+    def _field(self, record: dict[str, Any], where: str) -> str:
+        if self.field is not None or not record:
+            return choose(list(record), self.field or "embedding", where, "field")
+        lists = [name for name, value in record.items() if isinstance(value, list)]
+        return choose(lists or list(record), None, where, "field")
+
+    def _open(self) -> AbstractContextManager[IO[bytes]]:
+        if self.path is None:
+            return nullcontext(sys.stdin.buffer)  # not ours to close
+        with self.path.open("rb") as handle:
+            zipped = handle.read(2) == _GZIP_MAGIC
+        return cast("IO[bytes]", gzip.GzipFile(self.path)) if zipped else self.path.open("rb")
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A column of lists of numbers; lists of fixed size as well."""
+
+    path: Path
+    field: str | None
+
+    def count(self) -> int:
+        with self._file() as file:
+            return int(file.metadata.num_rows)
+
+    def blocks(self, start: int, size: int) -> Iterator[Floats]:
+        with self._file() as file:
+            column = self._column(file.schema_arrow)
+            groups, skip = self._groups(file.metadata, start)
+            row = start - skip
+            for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=[column]):
+                values = batch.column(0)
+                if values.null_count:
+                    raise DataError(f"{self.path}, column '{column}', has no vector in some row after {row}.")
+                table = self._table(values, column, row)  # [n, D]
+                first = min(skip, len(table))
+                skip, row = skip - first, row + len(table)
+                yield table[first:]
+
+    def _table(self, values: Any, column: str, row: int) -> Floats:
+        flat = as_floats(values.flatten().to_numpy(zero_copy_only=False))
+        if not len(values) or len(flat) % len(values):
+            raise self._ragged(column, row)
+        width = len(flat) // len(values)
+        lengths = values.value_lengths() if hasattr(values, "value_lengths") else None
+        if lengths is not None and (np.asarray(lengths) != width).any():
+            raise self._ragged(column, row)
+        return flat.reshape(len(values), width)
+
+    def _ragged(self, column: str, row: int) -> DataError:
+        return DataError(
+            f"{self.path}, column '{column}', has vectors of different dimensions after row {row}."
+        )
+
+    def _column(self, schema: Any) -> str:
+        types = require("pyarrow.types", extra="parquet", purpose="Reading Parquet")
+        lists = [
+            field.name
+            for field in schema
+            if types.is_list(field.type)
+            or types.is_large_list(field.type)
+            or types.is_fixed_size_list(field.type)
+        ]
+        if self.field is None and not lists:
+            raise UsageError(
+                f"{self.path} has no column of lists of numbers.",
+                hint=f"Its columns: {', '.join(schema.names)}.",
+            )
+        return choose(lists, self.field, str(self.path), "column of lists")
+
+    def _groups(self, metadata: Any, start: int) -> tuple[list[int], int]:
+        """The row groups from `start` on, and how many rows of the first are before it."""
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        first = 0
+        while first < len(sizes) and start >= sizes[first]:
+            start -= sizes[first]
+            first += 1
+        return list(range(first, len(sizes))), start if first < len(sizes) else 0
+
+    @contextmanager
+    def _file(self) -> Iterator[Any]:
+        parquet = require("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
+        from pyarrow.lib import ArrowException
+
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                yield file
+        except (ArrowException, OSError) as error:
+            raise DataError(f"{self.path} cannot be read as Parquet: {error}") from error

@@ -1,0 +1,269 @@
+"""The pipeline: vectors of any kind in, texts out, the same whatever their company."""
+
+from __future__ import annotations
+
+import dataclasses
+import tracemalloc
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+import tiny
+import toy
+from unembed import Inverter
+from unembed.decode import DECODERS
+from unembed.errors import DataError, MismatchError, UnembedError, UsageError
+from unembed.inverter import BUNDLED, FitWarning
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return toy.wordpiece()
+
+
+@pytest.fixture(scope="module")
+def encoder(tokenizer: Tokenizer) -> toy.ToyEncoder:
+    return toy.ToyEncoder(tokenizer=tokenizer)
+
+
+@pytest.fixture(scope="module")
+def inverter(tokenizer: Tokenizer, encoder: toy.ToyEncoder) -> Inverter:
+    model = tiny.checkpoint(tokenizer, encoder.info)
+    model.denoiser.double()  # so that the batch's size does not show in the last bits
+    out = Inverter(model)
+    out.__dict__["encoder"] = encoder
+    return out
+
+
+@pytest.fixture(scope="module")
+def fixed(tokenizer: Tokenizer, encoder: toy.ToyEncoder) -> Inverter:
+    return Inverter(tiny.checkpoint(tokenizer, encoder.info, length="fixed"))
+
+
+@pytest.fixture(scope="module")
+def vectors(encoder: toy.ToyEncoder) -> np.ndarray:
+    return encoder.encode(toy.sentences(12))
+
+
+def test_one_in_one_out_many_in_many_out(inverter: Inverter, vectors: np.ndarray) -> None:
+    one = inverter.invert(vectors[0])
+    assert one.text == inverter.invert(vectors[:1])[0].text
+    assert len(inverter.invert(vectors)) == 12
+    assert inverter.invert(vectors[:0]) == []
+    assert inverter.invert([]) == []
+
+
+def test_numpy_torch_and_lists_are_the_same(inverter: Inverter, vectors: np.ndarray) -> None:
+    expected = inverter.invert(vectors[:3])
+    for same in (
+        torch.from_numpy(vectors[:3]),
+        vectors[:3].astype(np.float64),
+        vectors[:3].tolist(),
+        list(vectors[:3]),
+        list(torch.from_numpy(vectors[:3])),
+        tuple(vectors[:3].tolist()),
+    ):
+        assert inverter.invert(same) == expected
+    assert inverter.invert(vectors[0].tolist()) == expected[0]
+    assert inverter.invert(torch.from_numpy(vectors[0])) == expected[0]
+
+
+def test_what_a_result_carries(inverter: Inverter, vectors: np.ndarray) -> None:
+    result = inverter.invert(vectors[0], n_best=4, trace=True)
+    assert result.text
+    assert 1 <= len(result.tokens) <= 10
+    assert inverter.checkpoint.tokenizer.decode(list(result.tokens)) == result.text
+    assert result.score < 0
+    assert result.forward_passes >= 1
+    assert not result.length_known
+    scores = [result.score, *(other.score for other in result.alternatives)]
+    assert scores == sorted(scores, reverse=True)
+    assert len({result.text, *(other.text for other in result.alternatives)}) == len(scores) == 4
+    assert result.trace is not None
+    assert set(result.trace[0].tokens) == {None}
+    assert result.trace[-1].tokens == result.tokens
+    assert result.trace[-1].text == result.text
+    assert "░" in result.trace[0].text
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.text = "other"
+
+
+@pytest.mark.parametrize("strategy", list(DECODERS))
+def test_a_text_does_not_depend_on_its_neighbours(
+    inverter: Inverter, vectors: np.ndarray, strategy: str
+) -> None:
+    options = {"strategy": strategy, "steps": 8, "seed": 3, "trace": True}
+    many = inverter.invert(vectors, **options)
+    turned = inverter.invert(vectors[::-1], batch=2, **options)[::-1]
+    for row, result in enumerate(many):
+        alone = inverter.invert(vectors[row], **options)
+        assert result.text == alone.text == turned[row].text
+        assert result.score == pytest.approx(alone.score, abs=1e-4)
+        assert result.forward_passes == alone.forward_passes == turned[row].forward_passes
+        assert result.trace == alone.trace
+
+
+def test_another_seed_samples_another_text(inverter: Inverter, vectors: np.ndarray) -> None:
+    first, again, other = (
+        [result.text for result in inverter.invert(vectors, strategy="euler", seed=seed, lengths=8)]
+        for seed in (0, 0, -7)
+    )
+    assert first == again != other
+
+
+def test_known_lengths(inverter: Inverter, vectors: np.ndarray) -> None:
+    for lengths, expected in (([7, 3, 9], [7, 3, 9]), (4, [4, 4, 4]), (np.array([1, 2, 3]), [1, 2, 3])):
+        results = inverter.invert(vectors[:3], lengths=lengths)
+        assert [len(result.tokens) for result in results] == expected
+        assert all(result.length_known for result in results)
+
+
+@pytest.mark.parametrize("strategy", ["confidence", "euler", "beam", "mask-predict"])
+def test_alternatives_where_there_is_one_length(
+    inverter: Inverter, fixed: Inverter, vectors: np.ndarray, strategy: str
+) -> None:
+    [result] = inverter.invert(vectors[:1], lengths=[6], n_best=3, strategy=strategy)
+    assert 1 <= len(result.alternatives) <= 2
+    assert all(len(other.tokens) == 6 for other in result.alternatives)
+    [result] = fixed.invert(vectors[:1], n_best=3, strategy=strategy, trace=True)
+    assert result.trace is not None
+    assert tuple(token for token in result.trace[-1].tokens) == result.tokens
+
+
+def test_more_candidates_never_score_lower(inverter: Inverter, vectors: np.ndarray) -> None:
+    few, many = (inverter.invert(vectors, candidates=count) for count in (1, 8))
+    assert all(b.score >= a.score - 1e-4 for a, b in zip(few, many, strict=True))
+    assert sum(b.forward_passes for b in many) > sum(a.forward_passes for a in few)
+
+
+def test_fixed_length_models_end_by_themselves(fixed: Inverter, vectors: np.ndarray) -> None:
+    results = fixed.invert(vectors)
+    assert all(len(result.tokens) <= 10 and not result.length_known for result in results)
+    with pytest.raises(UsageError, match="lengths cannot be given"):
+        fixed.invert(vectors, lengths=3)
+
+
+def test_stream_takes_any_iterable(inverter: Inverter, vectors: np.ndarray) -> None:
+    expected = [result.text for result in inverter.invert(vectors)]
+
+    def blocks() -> Iterator[np.ndarray]:
+        yield vectors[0]
+        yield vectors[1:7]
+        yield vectors[7:7]
+        yield from vectors[7:]
+
+    assert [result.text for result in inverter.stream(blocks(), batch=1)] == expected
+    assert [result.text for result in inverter.stream(iter(vectors), batch=2)] == expected
+
+
+def test_a_mapped_file_streams_in_constant_memory(inverter: Inverter, tmp_path: Path) -> None:
+    """Two million numbers on the disk; what is held while the first results come is a small part."""
+    many = np.lib.format.open_memmap(tmp_path / "many.npy", mode="w+", dtype=np.float32, shape=(250_000, 16))
+    many[:] = 0.25
+    many.flush()
+    mapped = np.load(tmp_path / "many.npy", mmap_mode="r")
+    stream = inverter.stream(mapped, batch=8, steps=1, candidates=1, check=False)
+    next(stream)
+    tracemalloc.start()
+    for _ in range(100):
+        next(stream)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < many.nbytes / 10
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "message"),
+    [
+        (lambda v: v[:, :5], DataError, "5 dimensions; this model inverts vectors of 16"),
+        (lambda v: np.where(np.arange(12)[:, None] == 7, np.nan, v), DataError, "Vector 7 holds NaN"),
+        (lambda v: np.where(np.arange(12)[:, None] == 2, np.inf, v), DataError, "Vector 2 holds NaN or inf"),
+        (lambda v: v[None], DataError, "table"),
+        (lambda v: [[1.0, 2.0], [1.0]], DataError, "different dimensions|2 dimensions"),
+        (lambda v: [["a", "b"]], DataError, "not vectors of numbers"),
+        (lambda v: 5, DataError, "not a list of vectors"),
+        (lambda v: v.astype(np.float64) * 1e300, DataError, "Vector 0 holds NaN or infinity"),
+    ],
+)
+def test_unfit_vectors(inverter: Inverter, vectors: np.ndarray, broken, error, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(error, match=message):
+        inverter.invert(broken(vectors))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strategy": "confident"}, "Did you mean 'confidence'"),
+        ({"strategy": "magic"}, "The strategies: sequential, euler"),
+        ({"share": 0.1}, "no option 'share'"),
+        ({"strategy": "euler-remask", "share": 2.0}, "below 1"),
+        ({"strategy": "euler-remask", "share": "much"}, "is a float"),
+        ({"steps": 0}, "steps must be at least 1"),
+        ({"n_best": 0}, "n_best"),
+        ({"candidates": 0}, "candidates"),
+        ({"lengths": 11}, "1 to 10 tokens"),
+        ({"lengths": [1, 2]}, "2 lengths for 12 vectors"),
+        ({"lengths": [0] * 12}, "1 to 10"),
+    ],
+)
+def test_wrong_options(inverter: Inverter, vectors: np.ndarray, options: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        inverter.invert(vectors, **options)
+
+
+def test_strategy_options_reach_the_strategy(inverter: Inverter, vectors: np.ndarray) -> None:
+    none, half = (
+        inverter.invert(vectors, strategy="euler-remask", steps=8, lengths=10, share=share)
+        for share in (0.0, 0.5)
+    )
+    assert [result.text for result in none] != [result.text for result in half]
+
+
+def test_from_pretrained(tokenizer: Tokenizer, encoder: toy.ToyEncoder, tmp_path: Path) -> None:
+    model = tiny.checkpoint(tokenizer, encoder.info)
+    folder = tiny.save(model, tmp_path / "model")
+    vector = encoder.encode(["The cat sees the dog."])[0]
+    assert Inverter.from_pretrained(folder).invert(vector) == Inverter(model).invert(vector)
+    assert Inverter.from_pretrained(str(folder)).dimension == 16
+    with pytest.raises(UsageError, match="no model folder"):
+        Inverter.from_pretrained(tmp_path / "nowhere")
+
+
+def test_without_a_bundled_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("unembed.inverter.BUNDLED", tmp_path / BUNDLED.name)
+    with pytest.raises(UnembedError, match=r"No model is bundled[\s\S]*unembed train"):
+        Inverter.from_pretrained()
+
+
+def test_the_encoder_must_be_the_one_of_the_training(
+    tokenizer: Tokenizer, encoder: toy.ToyEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unembed.inverter.load_encoder", lambda name, device: encoder)
+    assert Inverter(tiny.checkpoint(tokenizer, encoder.info)).encode(["a"]).shape == (1, 16)
+    other = encoder.info.model_copy(update={"digest": "0" * 64})
+    with pytest.raises(MismatchError, match="weights differ"):
+        Inverter(tiny.checkpoint(tokenizer, other)).encode(["a"])
+
+
+def test_fitting_vectors_pass_without_a_warning(tokenizer: Tokenizer, encoder: toy.ToyEncoder) -> None:
+    known, fresh = np.split(encoder.encode(toy.sentences(400)), [300])
+    inverter = Inverter(tiny.checkpoint(tokenizer, encoder.info, fit_to=known))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitWarning)
+        inverter.invert(fresh, steps=1)
+        inverter.invert(fresh[0])
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_vectors_of_another_length_are_told(
+    tokenizer: Tokenizer, encoder: toy.ToyEncoder, many: bool
+) -> None:
+    known = encoder.encode(toy.sentences(300))
+    inverter = Inverter(tiny.checkpoint(tokenizer, encoder.info, fit_to=known))
+    with pytest.warns(FitWarning, match="length is about 3, in training it was 1"):
+        inverter.invert(known[:40] * 3 if many else known[0] * 3, steps=1)
