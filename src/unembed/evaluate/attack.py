@@ -1,0 +1,115 @@
+"""Running an arm: vectors of some samples in, recovered texts out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unembed.data.align import read_back
+from unembed.evaluate.arms import Arm
+from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluate.floors import derangement, nearest_texts, random_tokens
+from unembed.evaluate.samples import MASKS, add_noise, token_lists
+from unembed.evaluate.target import Target
+from unembed.metrics.denoising import denoise
+from unembed.progress import Progress
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What came back for one sample."""
+
+    text: str
+    tokens: list[int]
+    score: float | None = None
+    forward_passes: int | None = None
+    seconds: float | None = None
+
+
+class Attack:
+    """One arm on one target. What concerns all samples is done once, before the first batch."""
+
+    def __init__(
+        self, arm: Arm, target: Target, config: EvaluateConfig, progress: Progress | None = None
+    ) -> None:
+        self.arm, self.target, self.config = arm, target, config
+        samples = target.samples
+        self.lengths = samples.lengths  # [n] what the model is told, or a floor takes
+        self.vectors = samples.vectors  # [n, D]
+        self.neighbours: NDArray[np.int64] | None = None
+        if arm.kind in ("shuffled", "random"):
+            other = derangement(len(samples), seed=config.seed)
+            if arm.kind == "shuffled":
+                self.vectors = samples.vectors[other]
+            elif not config.known_length:
+                self.lengths = self.lengths[other]
+        elif arm.kind == "nearest":
+            train = target.data.split("train")
+            self.neighbours = nearest_texts(
+                samples.vectors, train, limit=config.neighbours, progress=progress
+            )
+        elif arm.noise:
+            normalised = target.data.manifest.encoder.normalised
+            self.vectors = add_noise(samples, arm.noise, seed=config.seed, normalised=normalised)
+
+    def run(self, places: NDArray[np.int64]) -> list[Recovered]:
+        """The recovered texts of some of the samples, by their places among the drawn ones."""
+        if self.arm.kind in ("model", "shuffled"):
+            return self._invert(places)
+        samples, tokenizer = self.target.samples, self.target.checkpoint.tokenizer
+        if self.arm.kind == "original":
+            return [Recovered(samples.texts[place], samples.tokens[place]) for place in places]
+        if self.arm.kind == "random":
+            vocabulary = self.target.checkpoint.vocabulary
+            ids = random_tokens(
+                vocabulary, self.lengths[places], samples.numbers[places], seed=self.config.seed
+            )
+            texts = read_back(tokenizer, ids)
+        else:
+            assert self.neighbours is not None
+            train = self.target.data.split("train")
+            chosen = self.neighbours[places]
+            texts = train.texts(chosen)
+            ids = token_lists(train, chosen)
+            if tokenizer.to_str() != self.target.data.tokenizer().to_str():
+                ids = [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        return [Recovered(text, tokens) for text, tokens in zip(texts, ids, strict=True)]
+
+    def denoise(self, places: NDArray[np.int64]) -> NDArray[np.float64]:  # [n, 2]
+        """Hits and masked tokens of some of the samples, teacher-forced."""
+        samples, checkpoint = self.target.samples, self.target.checkpoint
+        assert self.arm.ratio is not None
+        numbers = samples.numbers[places].tolist()
+        streams = [np.random.SeedSequence([self.config.seed, MASKS, number]) for number in numbers]
+        return denoise(
+            checkpoint.denoiser,
+            checkpoint.vocabulary,
+            samples.vectors[places],
+            [samples.tokens[place] for place in places],
+            ratio=self.arm.ratio,
+            seeds=[int(stream.generate_state(1)[0]) for stream in streams],
+        )
+
+    def _invert(self, places: NDArray[np.int64]) -> list[Recovered]:
+        known = self.config.known_length and not self.target.fixed_length
+        longest = self.target.checkpoint.config.denoiser.max_length
+        lengths = np.minimum(self.lengths[places], longest).tolist() if known else None
+        start = time.perf_counter()
+        results = self.target.inverter.invert(
+            self.vectors[places],
+            strategy=self.arm.strategy,
+            steps=self.arm.steps,
+            seed=self.config.seed,
+            lengths=lengths,
+            batch=self.config.batch,
+            check=False,  # noise is meant to look strange, and the data's encoder was checked
+            **({} if self.arm.remask is None else {"share": self.arm.remask}),
+        )
+        seconds = (time.perf_counter() - start) / len(places)
+        return [
+            Recovered(found.text, list(found.tokens), found.score, found.forward_passes, seconds)
+            for found in results
+        ]

@@ -1,0 +1,95 @@
+"""What to measure: one frozen description. A field's description is its command-line help."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from unembed.metrics.causal import DEFAULT as DEFAULT_LM
+from unembed.metrics.registry import METRICS, check_names
+
+DEFAULT_METRICS = tuple(name for name in METRICS if name != "perplexity")
+
+
+class EvaluateConfig(BaseModel):
+    """An evaluation of one model (the base), and the sweeps around it, one table each."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    split: Literal["train", "validation", "test"] = Field("test", description="Which side of the data.")
+    samples: int = Field(1000, gt=0, description="Texts to attack, drawn from the split.")
+    seed: int = Field(0, ge=0, description="Seed of the drawn texts, the decoding, the noise, the intervals.")
+    strategy: str = Field("confidence", description="Decoding strategy.")
+    steps: int | None = Field(
+        None, gt=0, description="Denoising steps a text.  [default: the strategy's own, mostly one a token]"
+    )
+    known_length: bool = Field(
+        False,
+        description="Tell the model how many tokens the text has, or let it find out.  [default: unknown]",
+    )
+    metrics: tuple[str, ...] = Field(DEFAULT_METRICS, description=f"Some of: {', '.join(METRICS)}.")
+    perplexity: str | None = Field(
+        None, description="Causal language model: a hub id, a folder, a .gguf file, or smollm2."
+    )
+    strategies: tuple[str, ...] = Field(
+        (), description="Compare decoding strategies: all, or names (table 2)."
+    )
+    remask: tuple[float, ...] = Field(
+        (), description="Compare re-masking shares, e.g. 0,0.05,0.1,0.2 (table 3)."
+    )
+    noise: tuple[float, ...] = Field(
+        (), description="Gaussian noise on the vectors, its length relative to theirs, e.g. 0,0.03,0.1,0.3."
+    )
+    denoising: tuple[float, ...] = Field(
+        (), description="Denoising accuracy at these mask ratios: teacher-forced, not token accuracy."
+    )
+    lengths: bool = Field(False, description="Accuracy by text length.")
+    floors: bool = Field(
+        True, description="Random tokens, shuffled vectors and nearest training texts beside the model."
+    )
+    neighbours: int = Field(
+        200_000, gt=0, description="Training texts among which the nearest is looked for, at most."
+    )
+    batch: int = Field(64, gt=0, description="Texts decoded at once; seconds a text depend on it.")
+
+    @field_validator("metrics")
+    @classmethod
+    def _known_metrics(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return check_names(names)
+
+    @field_validator("strategies")
+    @classmethod
+    def _known_strategies(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        from unembed.decode.registry import DECODERS, make_decoder
+
+        if names == ("all",):
+            return tuple(DECODERS)
+        for name in names:
+            make_decoder(name)
+        return tuple(dict.fromkeys(names))
+
+    @field_validator("remask", "denoising")
+    @classmethod
+    def _shares(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if any(not 0 <= value <= 1 for value in values):
+            raise ValueError("a share lies between 0 and 1")
+        return tuple(dict.fromkeys(values))
+
+    @field_validator("noise")
+    @classmethod
+    def _not_negative(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if any(not 0 <= value < float("inf") for value in values):
+            raise ValueError("noise is 0 or more")
+        return tuple(dict.fromkeys(values))
+
+    @property
+    def language_model(self) -> str | None:
+        """The causal model for perplexity, where that is asked for by either option."""
+        return self.perplexity or (DEFAULT_LM if "perplexity" in self.metrics else None)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The metrics, with perplexity where there is a language model for it and only there."""
+        plain = tuple(name for name in self.metrics if name != "perplexity")
+        return (*plain, "perplexity") if self.language_model else plain

@@ -1,0 +1,103 @@
+"""From rows to lines of figures: a metric of some rows, with its interval; computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unembed.evaluate.arms import Arm
+from unembed.evaluate.rows import Row
+from unembed.metrics.base import MeanMetric, Metric
+from unembed.metrics.figure import Figure, estimate
+from unembed.report.document import Column
+from unembed.report.document import Row as Line
+
+_DIGITS = {"rouge_l": 3, "cosine": 3}
+
+
+class _Cost(MeanMetric):
+    """What a text costs: a mean, but of no metric."""
+
+    bounds = (0.0, float("inf"))
+
+    def __init__(self, name: str, label: str) -> None:
+        self.name, self.label = name, label
+
+    def signature(self, languages: Sequence[str]) -> str:
+        return ""
+
+    def statistics(self, pairs: Sequence[object]) -> NDArray[np.float64]:
+        raise TypeError("a cost is measured, not computed")
+
+
+_PASSES = _Cost("forward_passes", "Forward passes")
+_MILLISECONDS = _Cost("milliseconds", "ms a text")
+
+
+class Lines:
+    """The rows of a run, and the lines that can be made of them."""
+
+    def __init__(self, rows: Iterable[Row], metrics: Sequence[Metric], *, seed: int) -> None:
+        self.metrics = metrics
+        self._seed = seed
+        self._by_arm: dict[str, list[Row]] = {}
+        for row in rows:
+            self._by_arm.setdefault(row.arm, []).append(row)
+        for group in self._by_arm.values():
+            group.sort(key=lambda row: row.sample)  # figures do not depend on the order of the work
+        self._whole: dict[str, dict[str, Figure]] = {}
+
+    def rows(self, arm: Arm) -> list[Row]:
+        """The rows of one arm, in the order of the samples."""
+        return self._by_arm.get(arm.name, [])
+
+    def columns(self) -> tuple[Column, ...]:
+        """The metrics' columns, then the costs'."""
+        languages = sorted({row.language for rows in self._by_arm.values() for row in rows})
+        measured = [
+            Column(
+                name=metric.name,
+                label=metric.label,
+                percent=metric.percent,
+                digits=_DIGITS.get(metric.name, 1),
+                best="high" if metric.best == metric.bounds[1] else "low",
+                signature=metric.signature(languages),
+            )
+            for metric in self.metrics
+        ]
+        costs = [Column(name=cost.name, label=cost.label) for cost in (_PASSES, _MILLISECONDS)]
+        return (*measured, *costs)
+
+    def line(
+        self,
+        arm: Arm,
+        label: str,
+        *,
+        rows: list[Row] | None = None,
+        x: float | None = None,
+        curve: str = "",
+        facts: dict[str, str] | None = None,
+    ) -> Line:
+        """An arm's figures, over all of its rows or over some."""
+        if rows is None and arm.name not in self._whole:
+            self._whole[arm.name] = self._figures(self.rows(arm))
+        figures = self._whole[arm.name] if rows is None else self._figures(rows)
+        return Line(
+            label=label, x=x, curve=curve, floor=arm.kind != "model", facts=facts or {}, figures=figures
+        )
+
+    def figure(self, metric: Metric, rows: list[Row]) -> Figure:
+        """One metric of some rows."""
+        statistics = np.array([row.statistics[metric.name] for row in rows], dtype=np.float64)
+        return estimate(metric, statistics, seed=self._seed)
+
+    def _figures(self, rows: list[Row]) -> dict[str, Figure]:
+        figures = {metric.name: self.figure(metric, rows) for metric in self.metrics}
+        passes = [float(row.forward_passes) for row in rows if row.forward_passes is not None]
+        milliseconds = [1000 * row.seconds for row in rows if row.seconds is not None]
+        for cost, values in ((_PASSES, passes), (_MILLISECONDS, milliseconds)):
+            if values:
+                figures[cost.name] = estimate(cost, np.array(values).reshape(-1, 1), seed=self._seed)
+        return figures

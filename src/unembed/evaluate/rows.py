@@ -1,0 +1,87 @@
+"""`rows.jsonl`: one line a sample and arm, only ever appended to; what every summary is made of."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from unembed.errors import DataError
+
+ROWS_NAME = "rows.jsonl"
+
+
+class Row(BaseModel):
+    """One text, attacked in one way."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    arm: str
+    sample: int = Field(description="Index in the split.")
+    language: str
+    length: int = Field(description="Tokens of the target.")
+    target: str
+    recovered: str | None = Field(description="None for denoising accuracy, which recovers no text.")
+    tokens: list[int] | None = Field(description="The recovered text's tokens.")
+    score: float | None = Field(None, description="The model's own log-probability of what it recovered.")
+    forward_passes: int | None = None
+    seconds: float | None = Field(None, description="Its share of the batch's time in the model.")
+    statistics: dict[str, list[float]] = Field(description="Each metric's numbers that add up.")
+
+
+class RowLog:
+    """The file, open for appending. A line that a kill cut short is taken off; whole ones are kept."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: list[Row] = []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = self._read()
+        self._file = path.open("ab")
+        self._file.truncate(whole)
+        self._file.seek(whole)
+
+    def _read(self) -> int:
+        """Read what is there; how many bytes of it are whole lines."""
+        if not self.path.exists():
+            return 0
+        end = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    self.rows.append(Row.model_validate_json(line))
+                except ValidationError as error:
+                    raise DataError(
+                        f"Line {number} of {self.path} is damaged: {error.errors()[0]['msg']}.",
+                        hint="Delete that line and run the same command again: its sample is measured anew.",
+                    ) from error
+                end += len(line)
+        return end
+
+    def done(self) -> set[tuple[str, int]]:
+        """Arm and sample of every row that is there."""
+        return {(row.arm, row.sample) for row in self.rows}
+
+    def append(self, rows: Iterable[Row]) -> None:
+        """Add rows, and make sure that they survive a kill."""
+        fresh = list(rows)
+        lines = [json.dumps(row.model_dump(), ensure_ascii=False) + "\n" for row in fresh]
+        self._file.write("".join(lines).encode("utf-8", "replace"))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.rows += fresh
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> RowLog:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()

@@ -1,0 +1,221 @@
+"""The evaluation itself: arms one after the other, rows appended as they come, then the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unembed.data.lock import folder_lock
+from unembed.data.plan import settle_plan
+from unembed.encoders.base import Encoder
+from unembed.evaluate.arms import Arm, Plan, make_plan
+from unembed.evaluate.attack import Attack
+from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluate.lines import Lines
+from unembed.evaluate.rows import ROWS_NAME, Row, RowLog
+from unembed.evaluate.summary import summarise
+from unembed.evaluate.target import Place, Target, labels, load_target, victim
+from unembed.files import digest_file, digest_json, write_json
+from unembed.inverter import WINDOW
+from unembed.metrics.base import Metric, Pair
+from unembed.metrics.causal import CausalModel, load_causal
+from unembed.metrics.denoising import DenoisingAccuracy
+from unembed.metrics.registry import make_metrics
+from unembed.progress import Progress, progress_bar
+from unembed.report.document import SUMMARY_NAME, Report, write_report
+from unembed.report.render import render
+
+FORMAT = 1
+MANIFEST_NAME = "manifest.json"
+
+
+def evaluate(
+    model: str | Path | None,
+    data: str | Path,
+    output: str | Path | None = None,
+    config: EvaluateConfig | None = None,
+    *,
+    models: Sequence[tuple[str | Path, str | Path]] = (),
+    checkpoints: Sequence[str | Path] = (),
+    encoder: Encoder | None = None,
+    causal: CausalModel | None = None,
+    plots: bool = True,
+    quiet: bool = True,
+    announce: Callable[[str], None] | None = None,
+) -> Report:
+    """Measure a model on prepared data; write rows, manifest, summary, tables and plots to `output`.
+
+    model: a folder or a hub id; None is the bundled one. models: further models, each with its data (a
+    table that compares them). checkpoints: milestones of a training run, on `data`. encoder and causal
+    replace what would be loaded by name. Without `output` the folder is named after what is measured, so
+    that the same call goes on where an earlier one was interrupted. `announce` is told where things are.
+    """
+    config = config or EvaluateConfig()
+    runner = _Runner(config, model, data, models, checkpoints, encoder, causal, quiet=quiet)
+    folder = Path(output) if output is not None else runner.default_folder()
+    tell = announce or (lambda text: None)
+    with folder_lock(folder):
+        settle_plan(folder, runner.identity)
+        with RowLog(folder / ROWS_NAME) as log:
+            if log.rows:
+                tell(f"Going on with {folder}: {len(log.rows):,} rows are there.")
+            runner.measure(log)
+            lines = Lines(log.rows, runner.metrics(runner.target(0)), seed=config.seed)
+            report = summarise(config, runner.plan, runner.described, lines, about=runner.identity)
+        write_json(
+            folder / MANIFEST_NAME,
+            {**report.about, "rows": len(log.rows), "rows_sha256": digest_file(folder / ROWS_NAME)},
+        )
+        write_report(folder / SUMMARY_NAME, report)
+        render(report, folder, plots=plots)
+    tell(f"Rows, summary, tables and plots are in {folder}.")
+    return report
+
+
+class _Runner:
+    """One evaluation: its targets, its plan, its metrics."""
+
+    def __init__(
+        self,
+        config: EvaluateConfig,
+        model: str | Path | None,
+        data: str | Path,
+        models: Sequence[tuple[str | Path, str | Path]],
+        checkpoints: Sequence[str | Path],
+        encoder: Encoder | None,
+        causal: CausalModel | None,
+        *,
+        quiet: bool,
+    ) -> None:
+        self.config, self.quiet = config, quiet
+        self._encoder, self._causal = encoder, causal
+        base = Place(None if model is None else str(model), Path(data))
+        compared = [Place(str(folder), Path(own)) for folder, own in models]
+        milestones = [Place(str(folder), Path(data)) for folder in checkpoints]
+        self.places = list(dict.fromkeys((base, *compared, *milestones)))
+        self.labels = labels(self.places)
+        self._loaded: tuple[int, Target] | None = None
+        self.described = [self.target(number).describe() for number in range(len(self.places))]
+        self.plan: Plan = make_plan(
+            config,
+            base=0,
+            checkpoints=[self.places.index(place) for place in milestones],
+            models=[self.places.index(place) for place in compared],
+        )
+        self._metrics: dict[str, list[Metric]] = {}  # by the encoder's digest
+
+    def target(self, number: int) -> Target:
+        """A model with its samples; one is held at a time."""
+        if self._loaded is None or self._loaded[0] != number:
+            self._loaded = None
+            self._loaded = (number, load_target(self.places[number], self.labels[number], self.config))
+        return self._loaded[1]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Everything that the rows depend on: a folder goes on only with the same."""
+        config = self.config
+        return {
+            "kind": "evaluation",
+            "format": FORMAT,
+            "split": config.split,
+            "samples": config.samples,
+            "seed": config.seed,
+            "length_known": config.known_length,
+            "metrics": list(config.measured),
+            "perplexity": config.language_model,
+            "neighbours": config.neighbours,
+            "targets": self.described,
+            "arms": [arm.dump() for arm in self.plan.arms],
+        }
+
+    def default_folder(self) -> Path:
+        name = self.labels[0].replace("/", "-").replace(" ", "-")
+        return Path("evaluations") / f"{name}-{digest_json(self.identity)[:8]}"
+
+    def metrics(self, target: Target) -> list[Metric]:
+        """The metrics, with this target's encoder in them."""
+        digest = target.data.manifest.encoder.digest
+        if digest not in self._metrics:
+            names = self.config.measured
+            encoder = None
+            if "cosine" in names:
+                encoder = self._encoder or victim(target.data)
+            if "perplexity" in names and self._causal is None:
+                assert self.config.language_model is not None
+                self._causal = load_causal(self.config.language_model)
+            self._metrics[digest] = make_metrics(names, encoder=encoder, causal=self._causal)
+        return self._metrics[digest]
+
+    def measure(self, log: RowLog) -> None:
+        """Every arm on every sample that has no row yet."""
+        done = log.done()
+        total = sum(self.described[arm.target]["samples"] for arm in self.plan.arms)
+        with progress_bar("evaluate", total=total, unit="rows", done=len(done), quiet=self.quiet) as progress:
+            for arm in self.plan.arms:
+                numbers = self.target(arm.target).samples.numbers.tolist()
+                left = [place for place, number in enumerate(numbers) if (arm.name, number) not in done]
+                if left:
+                    progress.describe(f"{self.labels[arm.target]}: {arm.name.split('/', 1)[1]}")
+                    self._measure(arm, np.array(left), log, progress)
+
+    def _measure(self, arm: Arm, places: np.ndarray[Any, Any], log: RowLog, progress: Progress) -> None:
+        target = self.target(arm.target)
+        attack = Attack(arm, target, self.config)
+        size = WINDOW * self.config.batch  # as many as the inverter sorts by length together
+        for part in np.split(places, range(size, len(places), size)):
+            if arm.kind == "denoising":
+                log.append(self._denoising_rows(attack, part))
+            else:
+                log.append(self._rows(attack, part))
+            progress.advance(len(part))
+
+    def _denoising_rows(self, attack: Attack, places: np.ndarray[Any, Any]) -> list[Row]:
+        samples = attack.target.samples
+        return [
+            Row(
+                arm=attack.arm.name,
+                sample=int(samples.numbers[place]),
+                language=samples.languages[place],
+                length=len(samples.tokens[place]),
+                target=samples.texts[place],
+                recovered=None,
+                tokens=None,
+                statistics={DenoisingAccuracy.name: hits.tolist()},
+            )
+            for place, hits in zip(places.tolist(), attack.denoise(places), strict=True)
+        ]
+
+    def _rows(self, attack: Attack, places: np.ndarray[Any, Any]) -> list[Row]:
+        samples, found = attack.target.samples, attack.run(places)
+        pairs = [
+            Pair(
+                samples.texts[place],
+                recovered.text,
+                tuple(samples.tokens[place]),
+                tuple(recovered.tokens),
+                samples.vectors[place],
+                samples.languages[place],
+            )
+            for place, recovered in zip(places.tolist(), found, strict=True)
+        ]
+        statistics = {metric.name: metric.statistics(pairs) for metric in self.metrics(attack.target)}
+        return [
+            Row(
+                arm=attack.arm.name,
+                sample=int(samples.numbers[place]),
+                language=samples.languages[place],
+                length=len(samples.tokens[place]),
+                target=samples.texts[place],
+                recovered=recovered.text,
+                tokens=recovered.tokens,
+                score=recovered.score,
+                forward_passes=recovered.forward_passes,
+                seconds=recovered.seconds,
+                statistics={name: values[row].tolist() for name, values in statistics.items()},
+            )
+            for row, (place, recovered) in enumerate(zip(places.tolist(), found, strict=True))
+        ]

@@ -1,0 +1,81 @@
+"""The summary: the tables, and in words what they were measured on."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from unembed import __version__
+from unembed.evaluate.arms import Plan
+from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluate.lines import Lines
+from unembed.evaluate.tables import Tables, TargetFacts
+from unembed.report.document import Report
+
+_PACKAGES = ("torch", "numpy", "scipy", "sacrebleu", "rouge-score", "transformers", "tokenizers")
+
+
+def summarise(
+    config: EvaluateConfig,
+    plan: Plan,
+    described: Sequence[dict[str, Any]],
+    lines: Lines,
+    *,
+    about: dict[str, Any],
+) -> Report:
+    """The report of a run. `described` is what each target says of itself."""
+    targets = [TargetFacts(one["label"], _facts(one), one["step"]) for one in described]
+    tables = Tables(plan, lines, targets, _notes(config, described)).all(lengths=config.lengths)
+    base = described[0]
+    steps = "the strategy's own number of" if config.steps is None else f"{config.steps}"
+    return Report(
+        title=f"Evaluation of {base['label']}",
+        about={**about, "batch": config.batch, "versions": _versions()},
+        facts={
+            "Model": f"{base['label']}, {base['parameters'] / 1e6:.1f}M parameters, {base['model'][:12]}",
+            "Data": f"{config.split} split of {base['data'][:12]}, {base['encoder']} vectors of "
+            f"{base['dimension']:,} dimensions, n = {base['samples']:,}, seed {config.seed}",
+            "Length": _length(config),
+            "Decoding": f"{config.strategy}, {steps} steps, batches of {config.batch}",
+        },
+        tables=tables,
+    )
+
+
+def _length(config: EvaluateConfig) -> str:
+    if config.known_length:
+        return "known: the model was told the number of tokens"
+    return "unknown: the model had to find the number of tokens"
+
+
+def _notes(config: EvaluateConfig, described: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """What stands under every table."""
+    notes = [f"Length {_length(config)}."]
+    if config.split == "train":
+        notes.append("These are training texts: the figures say what was memorised.")
+    elif not all(one["trained_on_this_data"] for one in described):
+        notes.append("Not every model was trained on this data: its training texts may overlap with these.")
+    return tuple(notes)
+
+
+def _facts(described: dict[str, Any]) -> dict[str, str]:
+    """What table 1 says about a model."""
+    return {
+        "Encoder": described["encoder"],
+        "Dim": f"{described['dimension']:,}",
+        "Vocab": f"{described['vocabulary']:,}",
+        "Params": f"{described['parameters'] / 1e6:.1f}M",
+        "Steps": "–" if described["step"] is None else f"{described['step']:,}",
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"unembed": __version__, "python": platform.python_version(), "machine": platform.machine()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,90 @@
+"""Which arms a configuration asks for, and how lengths fall into ranges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from unembed.decode.registry import DECODERS
+from unembed.errors import UsageError
+from unembed.evaluate.arms import make_plan
+from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluate.places import expand_checkpoints, parse_models
+from unembed.evaluate.tables import bins
+from unembed.files import write_json
+
+
+def test_the_base_and_its_floors() -> None:
+    plan = make_plan(EvaluateConfig(), base=0)
+    assert [arm.kind for arm in plan.arms] == ["model", "random", "shuffled", "nearest"]
+
+
+def test_an_arm_is_measured_once() -> None:
+    config = EvaluateConfig(strategies=("all",), noise=(0.0, 0.1), remask=(0.0, 0.05), denoising=(0.1, 0.9))
+    plan = make_plan(config, base=0, checkpoints=[1, 0], models=[0, 2])
+    names = [arm.name for arm in plan.arms]
+    assert len(names) == len(set(names))
+    assert plan.noise[0] == plan.base  # no noise is the base itself
+    assert plan.checkpoints[1] == plan.base
+    assert len(plan.strategies) == len(DECODERS)
+    assert [arm.target for arm in plan.arms] == sorted(arm.target for arm in plan.arms)
+
+
+def test_every_compared_model_has_floors_of_its_own() -> None:
+    plan = make_plan(EvaluateConfig(), base=0, checkpoints=[1], models=[0, 2])
+    assert {arm.target for arm in plan.floors} == {0, 2}
+    assert {arm.target for arm in plan.floors_of(2)} == {2}
+    assert {arm.target for arm in plan.floors_of(1)} == {0}
+
+
+def test_perplexity_brings_the_originals() -> None:
+    assert "original" in {arm.kind for arm in make_plan(EvaluateConfig(perplexity="x"), base=0).arms}
+    assert EvaluateConfig(metrics=("perplexity",)).language_model == "gpt2"
+    assert "perplexity" not in EvaluateConfig().measured
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"remask": (1.5,)}, {"noise": (-0.1,)}, {"denoising": (2.0,)}, {"samples": 0}, {"split": "dev"}],
+)
+def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        EvaluateConfig.model_validate(wrong)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(UsageError, match="no decoding strategy"):
+        EvaluateConfig(strategies=("confidense",))
+    with pytest.raises(UsageError, match="no metric"):
+        EvaluateConfig(metrics=("blue",))
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=60))
+def test_every_length_falls_into_one_range(lengths: list[int]) -> None:
+    ranges = bins(lengths)
+    assert len(ranges) <= 10
+    for length in lengths:
+        assert sum(low <= length <= high for low, high in ranges) == 1
+    assert all(any(low <= length <= high for length in lengths) for low, high in ranges)
+
+
+def test_models_with_their_data() -> None:
+    assert parse_models("a=x, b", Path("d")) == [("a", Path("x")), ("b", Path("d"))]
+    assert parse_models(None, None) == []
+    with pytest.raises(UsageError, match="On which data"):
+        parse_models("a", None)
+
+
+def test_a_folder_of_milestones_is_put_in_order(tmp_path: Path) -> None:
+    for name, step in (("step-10", 10), ("step-9", 9), ("step-100", 100)):
+        write_json(tmp_path / name / "config.json", {"training": {"step": step}})
+    names = [Path(folder).name for folder in expand_checkpoints(str(tmp_path))]
+    assert names == ["step-9", "step-10", "step-100"]
+    assert expand_checkpoints(f"{tmp_path}/step-9,elsewhere") == [f"{tmp_path}/step-9", "elsewhere"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="no model"):
+        expand_checkpoints(str(tmp_path / "empty"))
