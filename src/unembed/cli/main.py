@@ -22,6 +22,7 @@ COMMANDS = {
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
     "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
+    "evaluate": ("evaluate", "Measure what a model recovers, beside the floors."),
 }
 
 INTERRUPTED = 130
