@@ -21,6 +21,8 @@ COMMANDS = {
     "encoders": ("encoders", "List the encoders, and fetch the optional ones."),
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
+    "train": ("train", "Train an inverter on prepared data, or go on with a run."),
+    "model": ("model", "Look at a trained model, make it smaller, share it."),
     "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
     "evaluate": ("evaluate", "Measure what a model recovers, beside the floors."),
 }

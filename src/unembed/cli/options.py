@@ -18,19 +18,30 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from unembed.cli.sections import SectionedOption
 from unembed.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config", bound=BaseModel)
 
 
-def options_from(model: type[BaseModel], *, skip: tuple[str, ...] = ()) -> Callable[[Function], Function]:
-    """Give a command one option a field of `model`; what was not typed arrives as None."""
+def options_from(
+    model: type[BaseModel], *, skip: tuple[str, ...] = (), sections: dict[str, str] | None = None
+) -> Callable[[Function], Function]:
+    """Give a command one option a field of `model`; what was not typed arrives as None, or as ().
+
+    A field that is a tuple makes an option that can be repeated. `sections` names the field at which a
+    heading of the help begins (for a `SectionedCommand`).
+    """
 
     def decorate(function: Function) -> Function:
+        heading, headed = "", {}
+        for name in model.model_fields:
+            heading = (sections or {}).get(name, heading)
+            headed[name] = heading
         for name, field in reversed(model.model_fields.items()):
             if name not in skip:
-                function = _option(name, field)(function)
+                function = _option(name, field, headed[name])(function)
         return function
 
     return decorate
@@ -41,13 +52,16 @@ def build_config(model: type[Config], typed: dict[str, Any], *, file: Path | Non
     values: dict[str, Any] = {}
     if file is not None:
         values.update(read_config_file(file, model))
-    values.update({name: value for name, value in typed.items() if value is not None})
+    values.update({name: value for name, value in typed.items() if value is not None and value != ()})
     try:
         return model(**values)
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Value error, ")
         option = "--" + ".".join(str(part) for part in first["loc"]).replace("_", "-")
+        if first["type"] == "missing":
+            field = model.model_fields[str(first["loc"][0])]
+            raise UsageError(f"Missing option '{option}'.", hint=field.description) from error
         raise UsageError(
             f"{option}: {message} (got {first['input']!r})." if first["loc"] else message
         ) from error
@@ -72,7 +86,10 @@ def read_config_file(file: Path, model: type[BaseModel]) -> dict[str, Any]:
     return values
 
 
-def _option(name: str, field: FieldInfo) -> Callable[[Function], Function]:
+def _option(name: str, field: FieldInfo, section: str) -> Callable[[Function], Function]:
+    def option(*flags: str, **settings: Any) -> Callable[[Function], Function]:
+        return click.option(*flags, name, cls=SectionedOption, section=section, help=help_text, **settings)
+
     flag = "--" + name.replace("_", "-")
     kind = _without_none(field.annotation)
     help_text = field.description or ""
@@ -81,14 +98,25 @@ def _option(name: str, field: FieldInfo) -> Callable[[Function], Function]:
         shown = default.value if isinstance(default, Enum) else default
         help_text += f"  [default: {shown}]"
     if kind is bool:
-        return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=help_text)
+        return option(f"{flag}/--no-{flag[2:]}", default=None)
     if get_origin(kind) is Literal:
         choices = [str(choice) for choice in get_args(kind)]
-        return click.option(flag, name, type=click.Choice(choices), default=None, help=help_text)
-    click_type = {int: click.INT, float: click.FLOAT, Path: click.Path(path_type=Path)}.get(
-        kind if isinstance(kind, type) else str, click.STRING
-    )
-    return click.option(flag, name, type=click_type, default=None, help=help_text)
+        return option(flag, type=click.Choice(choices), default=None)
+    if get_origin(kind) is tuple:
+        part = get_args(kind)[0]
+        if part is int:
+            return option(flag, multiple=True, metavar="N[,N...]")
+        return option(flag, multiple=True, type=_click_type(part))
+    return option(flag, type=_click_type(kind), default=None)
+
+
+def _click_type(kind: Any) -> click.ParamType[Any]:
+    known: dict[Any, click.ParamType[Any]] = {
+        int: click.INT,
+        float: click.FLOAT,
+        Path: click.Path(path_type=Path),
+    }
+    return known.get(kind, click.STRING)
 
 
 def _without_none(annotation: Any) -> Any:

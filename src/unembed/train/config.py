@@ -7,7 +7,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from unembed.diffusion.schedule import SCHEDULES
+# The field at which each part of the configuration begins: the headings of the command's help.
+SECTIONS = {
+    "data": "Data",
+    "backbone": "Model",
+    "noise": "Objective",
+    "batch": "Optimiser",
+    "log_every": "Reporting and saving",
+}
 
 # Fields that do not change what is learned: a run may be continued with other values of them.
 FREE_ON_RESUME = frozenset(
@@ -25,7 +32,7 @@ class TrainConfig(BaseModel):
     output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")
     min_tokens: int = Field(default=1, ge=1, description="Leave out shorter texts.")
     max_tokens: int | None = Field(default=None, ge=1, description="Leave out longer texts.")
-    limit: int | None = Field(default=None, ge=1, description="Learn from the first N texts only.")
+    limit: int | None = Field(default=None, ge=1, description="Learn from N of the texts, spread over all.")
     min_count: int = Field(
         default=1, ge=1, description="Tokens that occur less often are not in the vocabulary."
     )
@@ -85,7 +92,9 @@ class TrainConfig(BaseModel):
     groups: int = Field(
         default=1, ge=1, description="Lengths mixed in a step: it is made of this many groups."
     )
-    accumulate: int = Field(default=1, ge=1, description="Steps whose gradients are summed before an update.")
+    accumulate: int = Field(
+        default=1, ge=1, description="Batches whose gradients are averaged before an update."
+    )
     steps: int = Field(default=200_000, ge=1, description="Updates in all.")
     minutes: float | None = Field(
         default=None, gt=0, description="Train for this long instead; the learning rate follows the clock."
@@ -128,13 +137,18 @@ class TrainConfig(BaseModel):
     )
     milestones: tuple[int, ...] = Field(default=(), description="Steps whose checkpoints are kept.")
 
-    @field_validator("data", "backbone_layers", "milestones", mode="before")
+    @field_validator("data", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
-        """A single value, or a comma-separated list of them, is as good as a list."""
-        if isinstance(value, str):
-            return tuple(part for part in value.split(",") if part)
-        return (value,) if isinstance(value, (int, Path)) else value
+        """A single folder is as good as a list of them."""
+        return (value,) if isinstance(value, (str, Path)) else value
+
+    @field_validator("backbone_layers", "milestones", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        """A number, or numbers with commas between them, are as good as a list."""
+        values = value if isinstance(value, (list, tuple)) else (value,)
+        return tuple(part for one in values for part in (one.split(",") if isinstance(one, str) else [one]))
 
     @model_validator(mode="after")
     def _sensible(self) -> TrainConfig:
@@ -142,8 +156,6 @@ class TrainConfig(BaseModel):
             raise ValueError(f"max_tokens ({self.max_tokens}) exceeds max_length ({self.max_length})")
         if self.max_tokens is not None and self.max_tokens < self.min_tokens:
             raise ValueError("max_tokens is below min_tokens, so that no text would be left")
-        if self.noise not in SCHEDULES:
-            raise ValueError(f"unknown noise schedule {self.noise}")
         if self.groups > self.batch:
             raise ValueError("groups cannot exceed the batch")
         return self

@@ -23,7 +23,8 @@ from unembed.train.save import save_checkpoint
 from unembed.train.state import Progress, load_state, save_state
 from unembed.train.validate import free_running, validation_bound
 
-# Called with the kind of an event, the progress and the figures: the command line's display.
+# Called with the kind of an event, the progress and the figures: the command line's display. Besides what
+# is logged there is a "step", without figures, for every update.
 Watcher = Callable[[str, Progress, dict[str, Any]], None]
 
 
@@ -72,6 +73,8 @@ class Run:
                 "seconds": self._clock(),
             }
         )
+        if self.main:
+            self._watch("step", self.progress, {})
 
     def _clock(self) -> float:
         """Seconds of training; all processes go by the first one's clock."""
