@@ -1,6 +1,6 @@
 """Recovered texts into a file, JSON lines or Parquet; after an interruption it goes on where it was.
 
-Rows go to `OUTPUT.partial` as JSON lines, in the order of the vectors, so that the number of whole
+Rows go to `OUTPUT.rows` as JSON lines, in the order of the vectors, so that the number of whole
 lines says where to go on. `OUTPUT.run.json` says with which settings: other settings do not mix in.
 """
 
@@ -45,7 +45,7 @@ class ResultFile:
     def __init__(self, output: Path, settings: dict[str, Any]) -> None:
         self.output = output
         self._settings = json.loads(json.dumps(settings))
-        self._partial = output.with_name(output.name + ".partial")
+        self._rows_path = output.with_name(output.name + ".rows")
         self._run = output.with_name(output.name + ".run.json")
         if output.suffix.lower() not in JSON_LINES + PARQUET:
             raise UsageError(f"{output.name}: results are written as .jsonl or .parquet.")
@@ -61,7 +61,7 @@ class ResultFile:
             return self
         self.output.parent.mkdir(parents=True, exist_ok=True)
         write_json(self._run, {"settings": self._settings, "rows": None})
-        self._file = self._partial.open("ab+")
+        self._file = self._rows_path.open("ab+")
         self.done = self._mend(self._file)
         return self
 
@@ -83,7 +83,7 @@ class ResultFile:
             os.fsync(self._file.fileno())
 
     def finish(self) -> None:
-        """All vectors are through: the partial file becomes the output."""
+        """All vectors are through: the rows become the output."""
         assert self._file is not None
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -91,16 +91,16 @@ class ResultFile:
         self._file = None
         if self.output.suffix.lower() in PARQUET:
             self._write_parquet()
-            self._partial.unlink()
+            self._rows_path.unlink()
         else:
-            self._partial.replace(self.output)
+            self._rows_path.replace(self.output)
         write_json(self._run, {"settings": self._settings, "rows": self.done})
         self.complete = True
 
     def _check_earlier(self) -> bool:
         """Whether the work is done already; an error if what is there was made otherwise."""
         if not self._run.exists():
-            for path in (self.output, self._partial):
+            for path in (self.output, self._rows_path):
                 if path.exists():
                     raise UsageError(
                         f"{path} is there already, and not from an interrupted run.",
@@ -113,7 +113,7 @@ class ResultFile:
         if changed:
             raise MismatchError(
                 f"{self.output} was begun with other settings: {', '.join(changed)} differ.",
-                hint=f"Repeat the earlier command, or remove {self._run.name} and {self._partial.name}.",
+                hint=f"Repeat the earlier command, or remove {self._run.name} and {self._rows_path.name}.",
             )
         return earlier.get("rows") is not None and self.output.exists()
 
@@ -129,7 +129,7 @@ class ResultFile:
         file.truncate(whole)
         file.seek(0, os.SEEK_END)
         if last and json.loads(last).get("index") != rows - 1:
-            raise DataError(f"{self._partial} is damaged: its rows are not in order.", hint="Remove it.")
+            raise DataError(f"{self._rows_path} is damaged: its rows are not in order.", hint="Remove it.")
         return rows
 
     def _write_parquet(self) -> None:
@@ -154,6 +154,6 @@ class ResultFile:
                 writer.write_table(arrow.Table.from_pylist(block, schema=schema))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
-        with self._partial.open("rb") as file:
+        with self._rows_path.open("rb") as file:
             for line in file:
                 yield json.loads(line)
