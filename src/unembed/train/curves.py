@@ -40,7 +40,7 @@ def draw_curves(folder: Path, *, formats: tuple[str, ...] = ("png", "svg")) -> l
     with matplotlib.rc_context(_STYLE):
         # Without pyplot there is no window, no global state and no backend to choose.
         figure = figures.Figure(figsize=(9.2, 3.4), layout="constrained", dpi=160)
-        left, right = figure.subplots(1, 2)
+        left, right = figure.subplots(1, 2, sharex=True)
         _losses(left, lines)
         _recovery(right, lines)
         return [_save(figure, folder / f"curves.{kind}", kind) for kind in formats]
