@@ -6,7 +6,6 @@ would get, not what a teacher lets through.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,9 @@ from unembed.decode.registry import make_decoder
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.diffusion.loss import weighted_bound
 from unembed.diffusion.schedule import schedule_named
+from unembed.metrics.accuracy import token_hits
+from unembed.metrics.exact import exact_match
+from unembed.metrics.f1 import token_f1
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.denoiser import Denoiser
 from unembed.train.batches import TrainingTexts
@@ -31,7 +33,7 @@ class Sample(NamedTuple):
 
     accuracy: float  # positional token accuracy
     f1: float  # multiset token F1
-    exact: float  # all tokens right
+    exact: float  # the whole text, normalised
     n: int
     examples: list[tuple[str, str]]  # original, recovered
 
@@ -92,21 +94,15 @@ def free_running(
         banned=[vocabulary.unknown],
         generator=torch.Generator().manual_seed(VALIDATION_SEED),
     )
-    right = total = exact = 0
-    f1 = 0.0
-    examples = []
-    originals = texts.texts(chosen[:show])
-    truths = texts.tokens(chosen)
-    for row, truth_row in enumerate(truths):
-        truth = truth_row[truth_row >= 0].tolist()
-        entries = [entry for entry in decoded.tokens[row].tolist() if entry >= 0]
-        guess = vocabulary.decode(entries)
-        longest = max(len(truth), len(guess))
-        right += sum(a == b for a, b in zip(truth, guess, strict=False))
-        total += longest
-        exact += truth == guess
-        f1 += 2 * (Counter(truth) & Counter(guess)).total() / max(len(truth) + len(guess), 1)
-        if row < show:
-            examples.append((originals[row], checkpoint.tokenizer.decode(guess)))
-    n = len(chosen)
-    return Sample(right / total, f1 / n, exact / n, n, examples)
+    originals = texts.texts(chosen)
+    truths = [row[row >= 0].tolist() for row in texts.tokens(chosen)]
+    guesses = [vocabulary.decode([e for e in row if e >= 0]) for row in decoded.tokens.tolist()]
+    recovered = checkpoint.tokenizer.decode_batch(guesses)
+    hits = np.array([token_hits(*pair) for pair in zip(truths, guesses, strict=True)])  # [n, 2]
+    return Sample(
+        accuracy=float(hits[:, 0].sum() / hits[:, 1].sum()),
+        f1=float(np.mean([token_f1(*pair) for pair in zip(truths, guesses, strict=True)])),
+        exact=float(np.mean([exact_match(*pair) for pair in zip(originals, recovered, strict=True)])),
+        n=len(chosen),
+        examples=list(zip(originals, recovered, strict=True))[:show],
+    )
