@@ -1,0 +1,168 @@
+"""How fast each strategy decodes, beside the naive loop, on the same vectors in the same run.
+
+    python benchmarks/decode.py                                both shapes, all strategies
+    python benchmarks/decode.py --shape paper --strategies confidence,euler --repeat 3
+    python benchmarks/decode.py --json
+
+The naive loop is what one writes first: one sequence at a time, the condition computed anew in every
+step, logits at every position. It asks the same decoder and gives the same tokens, which is checked. Its
+rate does not depend on how many sequences there are, so few are timed. Repetitions alternate the order
+(naive, one, many; many, one, naive), because a busy machine drifts; the ratios are medians over the
+repetitions, each of timings that lie next to each other. Weights are random: speed does not depend on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from unembed.decode import DECODERS, Decoder, State, decode, make_decoder
+from unembed.model.config import BlockConfig, DenoiserConfig
+from unembed.model.denoiser import Denoiser
+
+SHAPES = {
+    "compact": DenoiserConfig(
+        vector_dim=384,
+        vocabulary=16_000,
+        max_length=16,
+        layers=3,
+        block=BlockConfig(hidden=384, heads=12, ffn=1536, norm="post", norm_eps=1e-12),
+        length="given",
+        time_input=False,
+        lexical_hidden=512,
+    ),
+    "paper": DenoiserConfig(vector_dim=768, vocabulary=50_257, max_length=32),
+}
+LENGTHS = {"compact": 12, "paper": 32}
+
+
+def build(config: DenoiserConfig) -> Denoiser:
+    torch.manual_seed(0)
+    denoiser = Denoiser(config).eval()
+    with torch.no_grad():  # far enough from zero that positions and vectors differ
+        for parameter in denoiser.parameters():
+            parameter.add_(0.02 * torch.randn_like(parameter))
+    return denoiser
+
+
+@torch.no_grad()
+def naive(denoiser: Denoiser, vectors: Tensor, length: int, decoder: Decoder, steps: int | None) -> Tensor:
+    """Each vector on its own; every step reads the vector again and computes all logits.  # [B, L]"""
+    out = []
+    for number, vector in enumerate(vectors):
+        state = State(
+            tokens=torch.full((1, length), denoiser.config.mask_id),
+            log_prob=torch.zeros(1, length),
+            seeds=torch.tensor([number]),
+            mask_id=denoiser.config.mask_id,
+            steps=decoder.passes(length, steps),
+        )
+        while bool(state.masked.any()):
+            prepared = denoiser.prepare(vector[None], torch.tensor([length]))
+            h = denoiser.hidden(state.tokens, decoder.time(state), prepared)  # [1, L, D]
+            rows = torch.zeros(length, dtype=torch.long)
+            logits = denoiser.logits(h[0], rows, prepared, xt=state.tokens)  # [L, V]
+            wanted = decoder.wanted(state)
+            state = replace(decoder.step(logits[wanted[0]], wanted, state), step=state.step + 1)
+        out.append(state.tokens[0])
+    return torch.stack(out)
+
+
+def ours(denoiser: Denoiser, vectors: Tensor, length: int, decoder: Decoder, steps: int | None) -> Tensor:
+    lengths = torch.full((len(vectors),), length)
+    return decode(denoiser, vectors, lengths, decoder, steps=steps, seeds=torch.arange(len(vectors))).tokens
+
+
+def rate(work: Callable[[], object], sequences: int) -> float:
+    start = time.perf_counter()
+    work()
+    return sequences / (time.perf_counter() - start)
+
+
+def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denoiser) -> dict[str, object]:
+    """Sequences a second of one strategy, three ways."""
+    length, decoder = LENGTHS[shape], make_decoder(name)
+    vectors = torch.nn.functional.normalize(
+        torch.randn(options.batch, denoiser.config.vector_dim, generator=torch.Generator().manual_seed(1)),
+        dim=1,
+    )
+    few = vectors[: options.few]
+
+    def run_naive() -> Tensor:
+        return naive(denoiser, few, length, decoder, options.steps)
+
+    def run_one() -> Tensor:
+        return torch.cat([ours(denoiser, one[None], length, decoder, options.steps) for one in few])
+
+    def run_many() -> Tensor:
+        return ours(denoiser, vectors, length, decoder, options.steps)
+
+    jobs = {"one": (run_one, len(few)), "many": (run_many, len(vectors))}
+    if decoder.width == 1:  # several hypotheses side by side have no naive form
+        jobs = {"naive": (run_naive, len(few)), **jobs}
+        first = slice(0, 1)
+        lone = naive(denoiser, vectors[first], length, decoder, options.steps)
+        assert torch.equal(lone, ours(denoiser, vectors[first], length, decoder, options.steps)), name
+    ours(denoiser, vectors[:2], length, decoder, options.steps)  # warm up
+    rates: dict[str, list[float]] = {key: [] for key in jobs}
+    for repetition in range(options.repeat):
+        order = list(jobs.items()) if repetition % 2 == 0 else list(jobs.items())[::-1]
+        for key, (work, sequences) in order:
+            rates[key].append(rate(work, sequences))
+    row: dict[str, object] = {
+        "shape": shape,
+        "strategy": name,
+        "passes": decoder.passes(length, options.steps),
+    }
+    for key, values in rates.items():
+        row[f"{key}_per_s"] = round(statistics.median(values), 3)
+    if "naive" in rates:
+        for key in ("one", "many"):
+            pairs = zip(rates[key], rates["naive"], strict=True)
+            row[f"{key}_over_naive"] = round(statistics.median(a / b for a, b in pairs), 2)
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--shape", choices=[*SHAPES, "both"], default="both")
+    parser.add_argument("--strategies", default="all", help="names with commas between [default: all]")
+    parser.add_argument("--steps", type=int, default=8, help="forward passes [default: %(default)s]")
+    parser.add_argument("--batch", type=int, default=64, help="the many [default: %(default)s]")
+    parser.add_argument(
+        "--few", type=int, default=2, help="sequences for one and naive [default: %(default)s]"
+    )
+    parser.add_argument("--repeat", type=int, default=1, help="repetitions [default: %(default)s]")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+
+    names = list(DECODERS) if options.strategies == "all" else options.strategies.split(",")
+    columns = ("shape", "strategy", "passes", "naive_per_s", "one_per_s", "many_per_s")
+    columns += ("one_over_naive", "many_over_naive")
+    if not options.json:
+        print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, many = {options.batch}")
+        print("  ".join(f"{column:>15}" for column in columns))
+    for shape in SHAPES if options.shape == "both" else [options.shape]:
+        denoiser = build(SHAPES[shape])
+        for name in names:
+            row = measure(shape, name, options, denoiser)
+            if options.json:
+                print(
+                    json.dumps({**row, "batch": options.batch, "threads": torch.get_num_threads()}),
+                    flush=True,
+                )
+            else:
+                print("  ".join(f"{row.get(column, '-')!s:>15}" for column in columns), flush=True)
+
+
+if __name__ == "__main__":
+    main()
