@@ -18,9 +18,7 @@ def language():
     """Every sentence of a Markov chain over 4 symbols, length 5, with its probability."""
     generator = torch.Generator().manual_seed(7)
     start = torch.softmax(torch.randn(SYMBOLS, generator=generator, dtype=torch.double), 0)
-    move = torch.softmax(
-        2 * torch.randn(SYMBOLS, SYMBOLS, generator=generator, dtype=torch.double), dim=1
-    )
+    move = torch.softmax(2 * torch.randn(SYMBOLS, SYMBOLS, generator=generator, dtype=torch.double), dim=1)
     sentences = torch.tensor(list(itertools.product(range(SYMBOLS), repeat=LENGTH)))  # [4^5, 5]
     probability = start[sentences[:, 0]]
     for i in range(1, LENGTH):

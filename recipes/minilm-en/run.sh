@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The bundled English model, from texts to a folder that ships. Every step resumes: run it again after a stop.
+#
+#   TEXTS=corpora STATE=state recipes/minilm-en/run.sh
+#
+# TEXTS holds en_short.txt.gz (Tatoeba, CC BY 2.0 FR) and en_wiki_news.txt.gz (Wikipedia, CC BY-SA 3.0;
+# Wikinews, CC BY 2.5), one sentence a line. STATE takes the data and the runs: some gigabytes.
+set -euo pipefail
+: "${TEXTS:?folder of en_short.txt.gz and en_wiki_news.txt.gz}" "${STATE:?folder for data and runs}"
+here=$(cd "$(dirname "$0")" && pwd)
+unembed=${UNEMBED:-unembed}
+
+# Texts to vectors. Sentences of more than 32 tokens are left out, not cut: people embed whole ones.
+"$unembed" prepare --source en="$TEXTS/en_short.txt.gz" --min-tokens 2 --max-tokens 32 --seq-len 32 -o "$STATE/data/short"
+"$unembed" prepare --source en="$TEXTS/en_wiki_news.txt.gz" --min-tokens 4 --max-tokens 32 --seq-len 32 -o "$STATE/data/wiki"
+
+# Short texts first, then all of them from there.
+"$unembed" train --config "$here/stage1.yaml" --data "$STATE/data/short" --steps "${STAGE1_STEPS:-20000}" -o "$STATE/runs/stage1"
+"$unembed" train --config "$here/stage2.yaml" --start-from "$STATE/runs/stage1/best" \
+  --data "$STATE/data/short" --data "$STATE/data/wiki" --steps "${STAGE2_STEPS:-60000}" -o "$STATE/runs/stage2"
+
+"$unembed" model export "$STATE/runs/stage2/best" --dtype float16 -o "$STATE/minilm-en"
