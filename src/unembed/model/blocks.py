@@ -38,7 +38,7 @@ class Attention(nn.Module):
         batch, length, width = h.shape
         if at is None:
             q, k, v = (
-                self.qkv(h).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+                self.qkv(h).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
             )  # 3 x [B, heads, L, D/heads]
         else:
             k, v = self.keys_values(h)
@@ -57,7 +57,7 @@ class Attention(nn.Module):
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # [B, heads, L, D/heads]
         mixed = mixed.transpose(1, 2).reshape(batch, length, width)  # [B, L, D]
         if at is not None:
-            mixed = mixed.view(-1, width).index_select(0, at)  # [M, D]
+            mixed = mixed.view(batch * length, width).index_select(0, at)  # [M, D]
         out: Tensor = self.out(mixed)  # [B, L, D] or [M, D]
         return out
 
@@ -66,7 +66,7 @@ class Attention(nn.Module):
         batch, length, width = h.shape
         weight = self.qkv.weight[width:]  # [2D, D]
         bias = None if self.qkv.bias is None else self.qkv.bias[width:]
-        kv = F.linear(h, weight, bias).view(batch, length, 2, self.heads, -1)
+        kv = F.linear(h, weight, bias).view(batch, length, 2, self.heads, width // self.heads)
         k, v = kv.permute(2, 0, 3, 1, 4)
         return k, v
 
@@ -74,9 +74,9 @@ class Attention(nn.Module):
         """Queries where they are needed, zeros elsewhere.  # [B, heads, L, D/heads]"""
         batch, length, width = h.shape
         bias = None if self.qkv.bias is None else self.qkv.bias[:width]
-        few = F.linear(h.reshape(-1, width).index_select(0, at), self.qkv.weight[:width], bias)  # [M, D]
+        few = F.linear(h.flatten(0, 1).index_select(0, at), self.qkv.weight[:width], bias)  # [M, D]
         q = few.new_zeros(batch * length, width).index_copy(0, at, few)  # [B * L, D]
-        return q.view(batch, length, self.heads, -1).transpose(1, 2)
+        return q.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
 
 
 class FeedForward(nn.Module):
@@ -148,9 +148,9 @@ class Block(nn.Module):
         at: Tensor,
     ) -> Tensor:
         """The same where only some positions will be read: the others give keys and values.  # [M, D]"""
-        length, width = h.shape[1:]
+        length = h.shape[1]
         gamma1, beta1, gamma2, beta2 = modulation.index_select(0, at // length).unbind(1)  # 4 x [M, D]
-        few = h.reshape(-1, width).index_select(0, at)  # [M, D]
+        few = h.flatten(0, 1).index_select(0, at)  # [M, D]
         if self.pre:
             normed = modulate(self.attention_norm(h), *modulation[:, :2, None].unbind(1))  # [B, L, D]
             few = few + self.dropout(self.attention(normed, padding, memory, at))

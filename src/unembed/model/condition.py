@@ -94,7 +94,8 @@ class Condition(nn.Module):
         return modulation + self._by_layer(self.time_modulation(time_features(t)))
 
     def _by_layer(self, flat: Tensor) -> Tensor:
-        return flat.view(len(flat), self.layers, MODULATIONS, -1)  # [B, layers, 4, D]
+        width = flat.shape[1] // (self.layers * MODULATIONS)
+        return flat.view(len(flat), self.layers, MODULATIONS, width)  # [B, layers, 4, D]
 
 
 def time_features(t: Tensor) -> Tensor:
