@@ -108,6 +108,17 @@ def test_a_text_does_not_depend_on_its_neighbours(
         assert result.trace == alone.trace
 
 
+def test_the_n_best_do_not_depend_on_the_neighbours(inverter: Inverter, vectors: np.ndarray) -> None:
+    # Vectors differ in how many lengths are worth a try, and so in the hypotheses they need.
+    many = inverter.invert(vectors, n_best=7, candidates=9)
+    for vector, result in zip(vectors, many, strict=True):
+        alone = inverter.invert(vector, n_best=7, candidates=9)
+        assert [result.text, *(other.text for other in result.alternatives)] == [
+            alone.text,
+            *(other.text for other in alone.alternatives),
+        ]
+
+
 def test_another_seed_samples_another_text(inverter: Inverter, vectors: np.ndarray) -> None:
     first, again, other = (
         [result.text for result in inverter.invert(vectors, strategy="euler", seed=seed, lengths=8)]

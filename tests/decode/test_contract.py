@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from unembed.decode import DECODERS, Decoded, decode, decode_all, make_decoder
+from unembed.decode.loop import NOTHING, Step
 from unembed.model.denoiser import Denoiser
 
 pytestmark = pytest.mark.parametrize("name", list(DECODERS))
@@ -149,3 +150,26 @@ def test_any_lengths_in_their_order(given: Denoiser, vectors: Tensor, name: str)
 def test_nothing_in_nothing_out(given: Denoiser, vectors: Tensor, name: str) -> None:
     out = decode_all(given, vectors[:0], torch.zeros(0).long(), make_decoder(name))
     assert len(out.tokens) == len(out.score) == 0
+
+
+def test_a_watcher_sees_every_step_and_may_give_up(given: Denoiser, vectors: Tensor, name: str) -> None:
+    lengths = torch.arange(len(vectors)) % 3 + 4
+    seeds = torch.arange(len(vectors))
+    seen: dict[int, list[Tensor]] = {}
+
+    def watch(step: Step) -> Tensor:
+        for row, tokens in zip(step.rows.tolist(), step.tokens, strict=True):
+            seen.setdefault(row, []).append(tokens)
+        return (step.rows != 1) | (step.number < 2)
+
+    decoder = make_decoder(name)
+    plain = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds)
+    watched = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds, watch=watch)
+    for row, length in enumerate(lengths.tolist()):
+        assert (seen[row][0] == given.config.mask_id).all()
+        if row == 1:
+            assert (watched.tokens[row] == NOTHING).all()
+            continue
+        assert watched.tokens[row].equal(plain.tokens[row])
+        assert seen[row][-1].equal(plain.tokens[row, :length])
+    assert watched.forward_passes[1] < plain.forward_passes[1]

@@ -7,7 +7,7 @@ decoder wants them, and a finished sequence leaves the batch.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -39,6 +39,22 @@ class Decoded:
         return self.log_prob.sum(dim=1)
 
 
+@dataclass(frozen=True)
+class Step:
+    """What a watcher sees before the first step and after every one: the sequences still in the batch."""
+
+    rows: Tensor  # [R] which of the vectors these are
+    tokens: Tensor  # [R, L] of the best hypothesis so far
+    log_prob: Tensor  # [R, L]
+    number: int  # steps done
+    steps: int  # at most
+
+
+# Returns which of a step's sequences are still wanted [R], or None for all. The others leave the batch:
+# they cost nothing more, and nothing comes out for them.
+Watcher = Callable[[Step], Tensor | None]
+
+
 @torch.no_grad()
 def decode(
     denoiser: Denoiser,
@@ -53,6 +69,7 @@ def decode(
     banned: Sequence[int] = (),
     guidance: float = 0.0,
     end: int | None = None,
+    watch: Watcher | None = None,
 ) -> Decoded:
     """Texts of equal length out of vectors [B, D], from all positions masked.
 
@@ -84,7 +101,16 @@ def decode(
     model = model if width == 1 else model.select(sequence)
     passes = torch.zeros(batch, dtype=torch.long, device=vectors.device)
     frames = [whole.tokens]
-    while len(rows) and state.step < state.steps:
+    given_up = torch.zeros(batch * width, dtype=torch.bool, device=vectors.device)
+    while len(rows):
+        if watch is not None:
+            wanted_rows = _ask(watch, state, sequence[rows], width, end)  # [B]
+            if not bool(wanted_rows.all()):
+                given_up[rows[~wanted_rows]] = True
+                keep = wanted_rows.nonzero().squeeze(1)
+                state, model, rows = state.select(keep), model.select(keep), rows[keep]
+        if not len(rows) or state.step >= state.steps:
+            break
         wanted = decoder.wanted(state)  # [B, L]
         logits = model.logits(state.tokens, decoder.time(state), wanted)  # [M, V]
         state = decoder.step(
@@ -103,9 +129,13 @@ def decode(
         # Hypotheses of one sequence stay together: they are compared with each other.
         going = ~state.finished.view(-1, width).all(dim=1).repeat_interleave(width)  # [B]
         state = replace(state, step=state.step + 1)
+        if watch is not None and not bool(going.all()):
+            done = (~going).nonzero().squeeze(1)
+            _ask(watch, state.select(done), sequence[rows[done]], width, end)
         if not bool(going.all()):
             keep = going.nonzero().squeeze(1)
             state, model, rows = state.select(keep), model.select(keep), rows[keep]
+    whole = replace(whole, tokens=whole.tokens.masked_fill(given_up[:, None], NOTHING))
     if bool(whole.masked.any()):
         raise RuntimeError(f"the decoder '{decoder.name}' left masks behind")
     best = _best_rows(whole, width, end)  # [B]
@@ -136,6 +166,7 @@ def decode_all(
     banned: Sequence[int] = (),
     guidance: float = 0.0,
     end: int | None = None,
+    watch: Watcher | None = None,
 ) -> Decoded:
     """The same for texts of any lengths: sorted into batches of one length, returned in their order."""
     count = len(vectors)
@@ -164,6 +195,7 @@ def decode_all(
                 banned=banned,
                 guidance=guidance,
                 end=end,
+                watch=None if watch is None else _renumber(watch, rows),
             )
             tokens[rows, :length] = part.tokens
             log_prob[rows, :length] = part.log_prob
@@ -174,6 +206,21 @@ def decode_all(
                 traces.update(zip(rows.tolist(), part.trace, strict=True))
     story = tuple(traces[row] for row in range(count)) if trace else None
     return Decoded(tokens, log_prob, lengths, passes, story, others, others_log_prob)
+
+
+def _ask(watch: Watcher, state: State, sequence: Tensor, width: int, end: int | None) -> Tensor:
+    """Show a step to the watcher, one row a sequence; its answer, one a hypothesis.  # [B * width]"""
+    best = _best_rows(state, width, end)  # [B]
+    step = Step(sequence[best], state.tokens[best], state.log_prob[best], state.step, state.steps)
+    answer = watch(step)
+    if answer is None:
+        return torch.ones_like(sequence, dtype=torch.bool)
+    return answer.to(sequence.device).repeat_interleave(width)
+
+
+def _renumber(watch: Watcher, rows: Tensor) -> Watcher:
+    """The same watcher for a part of the vectors: it is told their numbers among all of them."""
+    return lambda step: watch(replace(step, rows=rows[step.rows]))
 
 
 def _hypothesis_seeds(seeds: Tensor, width: int) -> Tensor:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -15,7 +14,7 @@ from torch import Tensor
 from unembed.data.align import read_back
 from unembed.decode.base import Decoder
 from unembed.decode.drafts import Drafts
-from unembed.decode.loop import NOTHING, Decoded, decode_all
+from unembed.decode.loop import NOTHING, Decoded, Step, Watcher, decode_all
 from unembed.decode.noise import combine, vector_seeds
 from unembed.decode.rank import likely_lengths, text_score
 from unembed.decode.result import MASK, Alternative, Frame, Inversion
@@ -49,9 +48,17 @@ class _Candidate:
 
 @torch.no_grad()
 def invert_window(
-    checkpoint: Checkpoint, window: NDArray[np.float32], lengths: Tensor | None, settings: Settings
+    checkpoint: Checkpoint,
+    window: NDArray[np.float32],
+    lengths: Tensor | None,
+    settings: Settings,
+    watch: Watcher | None = None,
 ) -> list[Inversion]:
-    """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them."""
+    """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them.
+
+    `watch` sees the steps of one length after the other; a step's rows are numbers of vectors. A vector
+    that it gives up before any of its lengths is done has an empty text.
+    """
     if not len(window):
         return []
     denoiser = checkpoint.denoiser
@@ -65,7 +72,14 @@ def invert_window(
     elif lengths is None:
         logits = denoiser.length_logits(vectors).cpu()  # [n, max_length + 1]
         owner, lengths, length_log_prob = likely_lengths(logits, settings.candidates)
-    decoder = _several(settings.decoder, settings.n_best, owner)
+    decoder = settings.decoder
+    if decoder.width == 1 and settings.n_best > 1:
+        needed = _needed(settings.n_best, owner)  # [n]
+        if bool((needed != needed[0]).any()):
+            # How many hypotheses a vector gets must not depend on its neighbours.
+            known = lengths if length_known else None
+            return _apart(checkpoint, window, known, settings, watch, needed)
+        decoder = decoder if needed[0] == 1 else Drafts(decoder, int(needed[0]))
     decoded = decode_all(
         denoiser,
         vectors[owner.to(device)],
@@ -78,17 +92,48 @@ def invert_window(
         banned=[checkpoint.vocabulary.unknown],
         guidance=settings.guidance,
         end=checkpoint.vocabulary.end if checkpoint.vocabulary.fixed_length else None,
+        watch=None if watch is None else _of_owners(watch, owner.to(device)),
     )
     candidates = _candidates(checkpoint, decoded, length_log_prob)
     return _rank(checkpoint, decoded, owner, candidates, settings, length_known)
 
 
-def _several(decoder: Decoder, n_best: int, owner: Tensor) -> Decoder:
-    """A decoder that makes enough hypotheses for `n_best` texts of every vector."""
-    fewest = int(torch.bincount(owner).min())  # jobs of the vector that has the fewest
-    if decoder.width > 1 or fewest >= n_best:
-        return decoder
-    return Drafts(decoder, math.ceil(n_best / fewest))
+def _needed(n_best: int, owner: Tensor) -> Tensor:
+    """Hypotheses a job that make `n_best` texts of each vector. owner: [J]  # [n]"""
+    jobs = torch.bincount(owner)  # [n]
+    return torch.div(n_best + jobs - 1, jobs, rounding_mode="floor")
+
+
+def _apart(
+    checkpoint: Checkpoint,
+    window: NDArray[np.float32],
+    lengths: Tensor | None,
+    settings: Settings,
+    watch: Watcher | None,
+    needed: Tensor,
+) -> list[Inversion]:
+    """The window in parts whose vectors need equally many hypotheses, put together in its order."""
+    found: dict[int, Inversion] = {}
+    for count in needed.unique():
+        rows = (needed == count).nonzero().squeeze(1)  # [k]
+        part = invert_window(
+            checkpoint,
+            window[rows.numpy()],
+            None if lengths is None else lengths[rows],
+            settings,
+            None if watch is None else _of_owners(watch, rows),
+        )
+        found.update(zip(rows.tolist(), part, strict=True))
+    return [found[row] for row in range(len(window))]
+
+
+def _of_owners(watch: Watcher, owner: Tensor) -> Watcher:
+    """The same watcher, told whose the rows are."""
+
+    def tell(step: Step) -> Tensor | None:
+        return watch(replace(step, rows=owner.to(step.rows.device)[step.rows]))
+
+    return tell
 
 
 def _candidates(checkpoint: Checkpoint, decoded: Decoded, length_log_prob: Tensor) -> list[_Candidate]:
