@@ -25,6 +25,7 @@ COMMANDS = {
     "model": ("model", "Look at a trained model, make it smaller, share it."),
     "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
     "evaluate": ("evaluate", "Measure what a model recovers, beside the floors."),
+    "serve": ("serve", "See a sentence come back from its vector: the live page and its API."),
 }
 
 INTERRUPTED = 130

@@ -114,7 +114,7 @@ def _apart(
 ) -> list[Inversion]:
     """The window in parts whose vectors need equally many hypotheses, put together in its order."""
     found: dict[int, Inversion] = {}
-    for count in needed.unique():
+    for count in sorted(set(needed.tolist())):
         rows = (needed == count).nonzero().squeeze(1)  # [k]
         part = invert_window(
             checkpoint,

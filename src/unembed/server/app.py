@@ -1,0 +1,147 @@
+"""The FastAPI application: a page, an API, and the layers around them."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from unembed import __version__
+from unembed.decode.registry import DECODERS, strategy_options
+from unembed.inverter import Inverter
+from unembed.server.config import ServeConfig
+from unembed.server.engine import Engine
+from unembed.server.figures import Figures
+from unembed.server.logs import Log
+from unembed.server.problems import Problem, install_handlers
+from unembed.server.routes import STATIC, add_routes
+from unembed.server.schemas import Limits, Model, ModelsResponse, Strategy
+from unembed.server.security import Guard, SecurityHeaders
+from unembed.server.service import Service
+
+KNOWN_PATHS = ("/", "/health", "/metrics", "/api/encode", "/api/invert", "/api/invert/stream", "/api/models")
+
+
+def create_app(
+    models: dict[str, Inverter], config: ServeConfig | None = None, *, log: Log | None = None
+) -> FastAPI:
+    """An application that serves these models; the first is the default."""
+    config = config or ServeConfig()
+    log = log or Log(content=config.log_content)
+    figures = Figures()
+    engines = {name: Engine(inverter, max_batch=config.max_batch) for name, inverter in models.items()}
+    service = Service(engines, config, figures, log)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="unembed",
+        version=__version__,
+        summary="Recover text from embedding vectors.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    install_handlers(app)
+    add_routes(app, service, describe(engines, config))
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.state.service = service
+    if config.allow_origin:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(config.allow_origin),
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+        )
+    app.add_middleware(Guard, config=config)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(Access, figures=figures, log=log)
+    return app
+
+
+def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
+    """What /api/models answers."""
+    models = []
+    for name, engine in engines.items():
+        inverter = engine.inverter
+        models.append(
+            Model(
+                name=name,
+                encoder=inverter.checkpoint.config.encoder.name,
+                dimension=inverter.dimension,
+                max_length=inverter.max_length,
+                vocabulary=len(inverter.checkpoint.vocabulary),
+                parameters=sum(parameter.numel() for parameter in inverter.denoiser.parameters()),
+                knows_length=inverter.fixed_length,
+                can_encode=engine.can_encode,
+            )
+        )
+    strategies = [
+        Strategy(
+            name=name,
+            summary=(inspect.getdoc(inspect.getmodule(make)) or "").split("\n")[0].partition(": ")[2],
+            options={option: kind.__name__ for option, kind in strategy_options(name).items()},
+        )
+        for name, make in DECODERS.items()
+    ]
+    return ModelsResponse(
+        default=next(iter(engines)),
+        models=models,
+        strategies=strategies,
+        limits=Limits(**config.model_dump(include=set(Limits.model_fields))),
+        version=__version__,
+    )
+
+
+class Access:
+    """Outermost: counts and logs every answer, and turns what nobody caught into a plain 500."""
+
+    def __init__(self, app: ASGIApp, figures: Figures, log: Log) -> None:
+        self.app, self.figures, self.log = app, figures, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+        path = scope["path"] if scope["path"] in KNOWN_PATHS else "other"
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noting)
+        except Exception as error:
+            self.log.failure("failure", error, path=path)
+            if status == 0:
+                problem = Problem(500, "internal", "Something went wrong on the server; its log says what.")
+                await problem.response()(scope, receive, noting)
+        finally:
+            seconds = time.perf_counter() - began
+            self.figures.requests.labels(path, str(status)).inc()
+            self.figures.seconds.labels(path).observe(seconds)
+            fields = scope.get("state", {}).get("fields", {})
+            content = scope.get("state", {}).get("content")
+            self.log(
+                "request",
+                content=content,
+                method=scope["method"],
+                path=path,
+                status=status,
+                ms=round(1000 * seconds, 1),
+                **fields,
+            )

@@ -1,0 +1,24 @@
+"""What `unembed serve` can be told."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ServeConfig(BaseModel):
+    """Limits and permissions; the defaults suit one person on one machine."""
+
+    model_config = ConfigDict(frozen=True)
+
+    token: str | None = Field(None, min_length=8, description="What clients must send as a bearer token.")
+    local: bool = Field(True, description="Whether only this machine can reach the server.")
+    allow_origin: tuple[str, ...] = Field((), description="Other sites whose pages may call the API.")
+    max_text: int = Field(2000, ge=1, description="Characters a text.")
+    max_vectors: int = Field(64, ge=1, description="Texts or vectors a request.")
+    max_body: int = Field(4_000_000, ge=1000, description="Bytes a request.")
+    max_batch: int = Field(64, ge=1, description="Vectors that share a forward pass.")
+    max_waiting: int = Field(512, ge=1, description="Vectors that may wait; beyond that, 503.")
+    max_client: int = Field(128, ge=1, description="Of these, those of one address; beyond that, 429.")
+    gather: float = Field(0.002, ge=0, description="Seconds to wait for company before a batch starts.")
+    timeout: float = Field(60.0, gt=0, description="Seconds until a request is given up.")
+    log_content: bool = Field(False, description="Log texts and vectors too.")

@@ -1,0 +1,82 @@
+"""Errors as clients see them: what is wrong and what to do, never a path or a trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from unembed.errors import UnembedError
+
+
+class Problem(Exception):
+    """An answer other than 200."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, hint: str | None = None, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.hint = status, code, message, hint
+        self.retry_after = retry_after
+
+    def body(self) -> dict[str, Any]:
+        """What goes over the wire."""
+        return {"error": self.message, "code": self.code, "hint": self.hint, "retry_after": self.retry_after}
+
+    def response(self) -> JSONResponse:
+        """The same as an answer."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return JSONResponse(self.body(), status_code=self.status, headers=headers)
+
+
+class ErrorBody(BaseModel):
+    """Every error of this API."""
+
+    error: str = Field(description="What is wrong, for people.")
+    code: str = Field(description="What is wrong, for programs.")
+    hint: str | None = Field(None, description="What to do next.")
+    retry_after: int | None = Field(None, description="Seconds until it is worth another try.")
+
+
+def as_problem(error: Exception) -> Problem:
+    """Any exception as something to tell a client."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, UnembedError):
+        return Problem(422, "unfit", error.message, hint=error.hint)
+    return Problem(500, "internal", "Something went wrong on the server; its log says what.")
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Every error in one shape."""
+
+    async def on_problem(request: Request, error: Exception) -> JSONResponse:
+        return as_problem(error).response()
+
+    async def on_http(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        codes = {400: "unreadable", 404: "not_found", 405: "method_not_allowed"}
+        problem = Problem(error.status_code, codes.get(error.status_code, "http"), f"{error.detail}.")
+        response = problem.response()
+        response.headers.update(error.headers or {})
+        return response
+
+    async def on_invalid(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        if first["type"] == "json_invalid":
+            return Problem(422, "invalid", "The request is not valid JSON.").response()
+        message = first["msg"].removeprefix("Value error, ")
+        return Problem(422, "invalid", f"{where}: {message}." if where else f"{message}.").response()
+
+    app.add_exception_handler(Problem, on_problem)
+    app.add_exception_handler(UnembedError, on_problem)
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(RequestValidationError, on_invalid)

@@ -1,0 +1,185 @@
+"""What goes in and out, typed: the OpenAPI document is made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+from unembed.decode.registry import DEFAULT
+
+Vector = Annotated[list[FiniteFloat], Field(min_length=1, max_length=8192)]
+Text = Annotated[str, Field(min_length=1)]
+OptionValue = Annotated[int | float, Field(allow_inf_nan=False)]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = Field(None, max_length=200, description="One of /api/models; default: the first.")
+
+
+class EncodeRequest(_Request):
+    """Texts whose vectors are wanted."""
+
+    texts: list[Text] = Field(min_length=1, max_length=1024)
+
+
+class EncodeResponse(BaseModel):
+    """One vector a text, in their order."""
+
+    model: str
+    encoder: str
+    dimension: int
+    vectors: list[list[float]]
+    tokens: list[int] = Field(description="Each text's length in the model's tokens.")
+    seconds: float
+
+
+class InvertRequest(_Request):
+    """Vectors to read, or texts for a round trip; and how to read."""
+
+    vectors: list[Vector] | None = Field(None, min_length=1, max_length=1024)
+    texts: list[Text] | None = Field(None, min_length=1, max_length=1024, description="Encoded first.")
+    originals: list[Text] | None = Field(
+        None, max_length=1024, description="What the vectors were made of, to compare with; never read."
+    )
+    lengths: list[Annotated[int, Field(ge=1, le=4096)]] | None = Field(
+        None, max_length=1024, description="Token counts, for those who know them."
+    )
+    strategy: str = Field(DEFAULT, max_length=40, description="One of /api/models' strategies.")
+    options: dict[str, OptionValue] = Field(default_factory=dict, max_length=8)
+    steps: int | None = Field(None, ge=1, le=256, description="Forward passes; default: one a token.")
+    candidates: int = Field(5, ge=1, le=32, description="Lengths to try where the length is not known.")
+    n_best: int = Field(1, ge=1, le=10, description="Texts a vector.")
+    guidance: float = Field(0.0, ge=0, le=10, allow_inf_nan=False)
+    seed: int = Field(0, ge=-(2**53), le=2**53)
+    cosine: bool = Field(False, description="Encode what was recovered and compare the vectors.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> InvertRequest:
+        given = self.vectors if self.vectors is not None else self.texts
+        if given is None or (self.vectors is not None and self.texts is not None):
+            raise ValueError("give either vectors or texts")
+        for name in ("originals", "lengths"):
+            several = getattr(self, name)
+            if several is not None and len(several) != len(given):
+                raise ValueError(f"{len(several)} {name} for {len(given)} inputs")
+        return self
+
+
+class Piece(BaseModel):
+    """One token as people read it."""
+
+    text: str | None = Field(description="null where there is still a mask.")
+    joined: bool = Field(False, description="Whether it follows the token before it without a space.")
+    confidence: float | None = Field(None, description="Its probability when it was revealed.")
+
+
+class Alternative(BaseModel):
+    """Another text that the vector may stand for."""
+
+    text: str
+    score: float
+
+
+class Comparison(BaseModel):
+    """Original and recovered text; the definitions are docs/evaluation.md's."""
+
+    token_accuracy: float
+    token_f1: float
+    exact: bool
+
+
+class Recovered(BaseModel):
+    """What was read out of one vector."""
+
+    index: int
+    text: str
+    pieces: list[Piece]
+    tokens: list[int]
+    score: float
+    forward_passes: int
+    length_known: bool
+    alternatives: list[Alternative]
+    comparison: Comparison | None = None
+    cosine: float | None = Field(
+        None, description="Between the recovered text's vector and the original's (or the one given)."
+    )
+
+
+class Work(BaseModel):
+    """What it took."""
+
+    seconds: float = Field(description="In the model, shared with the others of the batch.")
+    waited: float = Field(description="Seconds in the queue.")
+    place: int = Field(description="Place in the queue on arrival; 0: none was waiting.")
+    batch: int = Field(description="Vectors that shared the forward passes.")
+
+
+class InvertResponse(BaseModel):
+    """One result a vector, in their order."""
+
+    model: str
+    strategy: str
+    results: list[Recovered]
+    warning: str | None = Field(None, description="Where the vectors do not look like the encoder's.")
+    work: Work
+
+
+class StepEvent(BaseModel):
+    """`event: step`: one vector at one candidate length, before the first step and after each."""
+
+    index: int
+    length: int
+    step: int
+    steps: int
+    pieces: list[Piece]
+
+
+class Strategy(BaseModel):
+    """A way to decode, and the types of its own options."""
+
+    name: str
+    summary: str
+    options: dict[str, str]
+
+
+class Model(BaseModel):
+    """A model that this server holds."""
+
+    name: str
+    encoder: str
+    dimension: int
+    max_length: int
+    vocabulary: int
+    parameters: int
+    knows_length: bool = Field(description="Whether it ends texts by itself.")
+    can_encode: bool
+
+
+class Limits(BaseModel):
+    """Where this server says no."""
+
+    max_text: int
+    max_vectors: int
+    max_body: int
+    timeout: float
+
+
+class ModelsResponse(BaseModel):
+    """What there is, and how it can be used."""
+
+    default: str
+    models: list[Model]
+    strategies: list[Strategy]
+    limits: Limits
+    version: str
+
+
+class Health(BaseModel):
+    """Alive, and how busy."""
+
+    status: str
+    version: str
+    waiting: int

@@ -1,0 +1,224 @@
+"""What the endpoints do: check, queue, wait; and notice when a client leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import numpy as np
+from fastapi import Request
+
+from unembed.decode.registry import make_decoder
+from unembed.server.config import ServeConfig
+from unembed.server.engine import Engine, Inverted
+from unembed.server.figures import Figures
+from unembed.server.logs import Log
+from unembed.server.problems import Problem, as_problem
+from unembed.server.queue import Batcher, Job
+from unembed.server.schemas import EncodeRequest, InvertRequest, InvertResponse, Work
+from unembed.server.sse import COMMENT, event
+from unembed.vectors.fit import check_numbers
+
+HEARTBEAT = 10.0
+PRESENCE = 0.25  # seconds between looks whether a client is still there
+MOST_OPTION = 16  # no strategy needs a larger width, fold or temperature
+
+
+class Service:
+    """The models behind one queue."""
+
+    def __init__(self, engines: dict[str, Engine], config: ServeConfig, figures: Figures, log: Log) -> None:
+        self.engines, self.config, self.figures, self.log = engines, config, figures, log
+        self.default = next(iter(engines))
+        self.queue: Batcher | None = None  # from start to stop
+
+    def start(self) -> None:
+        """Open the queue, on the running event loop."""
+        config = self.config
+        self.queue = Batcher(
+            self._run,
+            max_batch=config.max_batch,
+            max_waiting=config.max_waiting,
+            max_client=config.max_client,
+            gather=config.gather,
+            on_failure=lambda error: self.log.failure("failure", error),
+        )
+        self.figures.waiting.set_function(lambda: self.waiting)
+        self.queue.start()
+
+    async def stop(self) -> None:
+        """Close it."""
+        if self.queue is not None:
+            await self.queue.stop()
+
+    @property
+    def waiting(self) -> int:
+        """Vectors that wait."""
+        return 0 if self.queue is None else self.queue.waiting
+
+    def engine(self, name: str | None) -> tuple[str, Engine]:
+        """The model of that name."""
+        wanted = name or self.default
+        if wanted not in self.engines:
+            raise Problem(
+                404, "model", "There is no such model here.", hint=f"The models: {', '.join(self.engines)}."
+            )
+        return wanted, self.engines[wanted]
+
+    def encode_job(self, request: EncodeRequest, client: str) -> Job:
+        """Checked, and not yet in the queue."""
+        name, engine = self.engine(request.model)
+        self._check_texts(engine, request.texts)
+        return Job(("encode", name), request.texts, len(request.texts), client)
+
+    def invert_job(self, request: InvertRequest, client: str, *, watched: bool = False) -> Job:
+        """The same for an inversion. What decides a text decides the key, so that batches are alike."""
+        name, engine = self.engine(request.model)
+        self._check_texts(engine, request.texts)
+        self._check_texts(engine, request.originals, encoder=False)
+        make_decoder(request.strategy, **request.options)
+        for option, value in request.options.items():
+            if not 0 <= value <= MOST_OPTION:
+                raise Problem(422, "invalid", f"options.{option}: between 0 and {MOST_OPTION}, please.")
+        given = request.texts
+        if request.vectors is not None:
+            self._check_vectors(engine, request.vectors)
+            given = [""] * len(request.vectors)
+        assert given is not None
+        if request.lengths is not None:
+            engine.inverter.stream(iter(()), lengths=request.lengths)  # checks them, reads nothing
+        key = (
+            "invert", name, request.strategy, tuple(sorted(request.options.items())), request.steps,
+            request.candidates, request.n_best, request.guidance, request.seed, request.lengths is not None,
+        )  # fmt: skip
+        return Job(key, request, len(given), client, watched=watched)
+
+    async def answer(self, job: Job, request: Request) -> Any:
+        """Queue the job and wait; give up with the client or with its time."""
+        self._submit(job)
+        presence = asyncio.create_task(_until_gone(request))
+        try:
+            await asyncio.wait(
+                {job.future, presence}, timeout=self.config.timeout, return_when=asyncio.FIRST_COMPLETED
+            )
+            if job.future.done():
+                return job.future.result()
+            if presence.done():
+                raise Problem(499, "left", "The client left.")
+            raise self._too_slow()
+        finally:
+            presence.cancel()
+            self._settle(job)
+
+    async def events(self, job: Job, name: str, request: InvertRequest) -> AsyncIterator[bytes]:
+        """The same as a stream of events. It is closed when the client leaves."""
+        deadline = time.monotonic() + self.config.timeout
+        try:
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise self._too_slow()
+                try:
+                    news = await asyncio.wait_for(job.news.get(), min(left, HEARTBEAT))
+                except (TimeoutError, asyncio.TimeoutError):
+                    yield COMMENT
+                    continue
+                if news is None:
+                    break
+                yield event(*news)
+            answer = self.response(job, name, request, await job.future)
+            yield event("result", answer.model_dump())
+        except Exception as error:
+            yield event("error", as_problem(error).body())
+        finally:
+            self._settle(job)
+
+    def submit_watched(self, job: Job) -> None:
+        """Before the first event, so that a full queue is an HTTP status and not an event."""
+        self._submit(job)
+
+    def response(self, job: Job, name: str, request: InvertRequest, found: Inverted) -> InvertResponse:
+        """What both kinds of answer hold."""
+        self.figures.passes.inc(sum(one.forward_passes for one in found.results))
+        work = Work(
+            seconds=round(found.seconds, 4),
+            waited=round(job.started - job.arrived, 4),
+            place=job.place,
+            batch=job.batch,
+        )
+        return InvertResponse(
+            model=name, strategy=request.strategy, results=found.results, warning=found.warning, work=work
+        )
+
+    def _submit(self, job: Job) -> None:
+        if self.queue is None:
+            raise Problem(503, "stopping", "The server is not ready.", retry_after=2)
+        try:
+            self.queue.submit(job)
+        except Problem as problem:
+            self.figures.refused.labels(problem.code).inc()
+            raise
+
+    def _settle(self, job: Job) -> None:
+        if not job.future.done():
+            self.figures.abandoned.inc()
+            if self.queue is not None:
+                self.queue.leave(job)
+            job.future.cancel()
+        elif not job.future.cancelled():
+            with contextlib.suppress(Exception):
+                job.future.exception()  # it was looked at: nobody needs to be told again
+
+    def _too_slow(self) -> Problem:
+        return Problem(
+            503,
+            "timeout",
+            "It took too long.",
+            hint="Ask for fewer vectors, steps or lengths.",
+            retry_after=5,
+        )
+
+    def _run(self, jobs: Sequence[Job]) -> None:
+        """On the worker thread."""
+        kind, name = jobs[0].key[:2]  # type: ignore[index]
+        size = sum(job.size for job in jobs)
+        self.figures.batch.labels(kind).observe(size)
+        self.figures.vectors.labels(kind).inc(size)
+        for job in jobs:
+            self.figures.waited.observe(job.started - job.arrived)
+        engine = self.engines[name]
+        (engine.encode if kind == "encode" else engine.invert)(jobs)
+
+    def _check_texts(self, engine: Engine, texts: list[str] | None, *, encoder: bool = True) -> None:
+        if texts is None:
+            return
+        if encoder and not engine.can_encode:
+            raise Problem(422, "encoder", "This model's encoder is not on this server: send vectors.")
+        self._check_count(len(texts), "texts")
+        if any(len(text) > self.config.max_text for text in texts):
+            raise Problem(422, "too_long", f"A text may have {self.config.max_text:,} characters at most.")
+        if any(not text.strip() for text in texts):
+            raise Problem(422, "empty", "A text is empty.")
+
+    def _check_count(self, count: int, what: str) -> None:
+        if count > self.config.max_vectors:
+            raise Problem(
+                422, "too_many_inputs", f"A request may have {self.config.max_vectors} {what} at most."
+            )
+
+    def _check_vectors(self, engine: Engine, vectors: list[list[float]]) -> None:
+        self._check_count(len(vectors), "vectors")
+        dimension = engine.inverter.dimension
+        wrong = next((len(vector) for vector in vectors if len(vector) != dimension), None)
+        if wrong is not None:
+            check_numbers(np.zeros((1, wrong), dtype=np.float32), dimension)
+        with np.errstate(over="ignore"):
+            check_numbers(np.asarray(vectors, dtype=np.float32), dimension)
+
+
+async def _until_gone(request: Request) -> None:
+    while not await request.is_disconnected():
+        await asyncio.sleep(PRESENCE)

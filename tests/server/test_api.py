@@ -1,0 +1,177 @@
+"""Every endpoint, and every way it says no."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from unembed import Inverter
+from unembed.decode import DECODERS
+
+TEXT = "The cat sees the dog today."
+
+
+def events(response: object) -> list[tuple[str, dict]]:
+    out = []
+    for block in response.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if lines:
+            out.append((lines["event"], json.loads(lines["data"])))
+    return out
+
+
+def test_models(client: TestClient) -> None:
+    body = client.get("/api/models").json()
+    assert body["default"] == "toy"
+    assert body["models"][0]["dimension"] == 16
+    assert body["models"][0]["can_encode"]
+    assert [strategy["name"] for strategy in body["strategies"]] == list(DECODERS)
+    assert all(strategy["summary"] for strategy in body["strategies"])
+    assert body["limits"]["max_text"] == 2000
+
+
+def test_health_and_metrics(client: TestClient) -> None:
+    assert client.get("/health").json()["status"] == "ok"
+    client.post("/api/encode", json={"texts": [TEXT]})
+    text = client.get("/metrics").text
+    assert 'unembed_requests_total{path="/api/encode",status="200"} 1.0' in text
+    assert 'unembed_vectors_total{kind="encode"} 1.0' in text
+    assert "unembed_queue_vectors 0.0" in text
+
+
+def test_encode(client: TestClient, inverter: Inverter) -> None:
+    body = client.post("/api/encode", json={"texts": [TEXT, "A dog."]}).json()
+    assert np.allclose(body["vectors"], inverter.encode([TEXT, "A dog."]))
+    assert body["dimension"] == 16
+    assert len(body["tokens"]) == 2
+
+
+@pytest.mark.parametrize("strategy", list(DECODERS))
+def test_invert_is_the_same_as_alone(
+    client: TestClient, inverter: Inverter, vectors: np.ndarray, strategy: str
+) -> None:
+    asked = {"strategy": strategy, "steps": 8, "n_best": 3, "seed": 5}
+    body = client.post("/api/invert", json={"vectors": vectors[:3].tolist(), **asked}).json()
+    for vector, result in zip(vectors, body["results"], strict=False):
+        alone = inverter.invert(vector, **asked)
+        assert result["text"] == alone.text
+        assert result["tokens"] == list(alone.tokens)
+        assert [other["text"] for other in result["alternatives"]] == [o.text for o in alone.alternatives]
+        assert result["forward_passes"] == alone.forward_passes
+        assert len(result["pieces"]) == len(alone.tokens)
+        assert all(0 <= piece["confidence"] <= 1 for piece in result["pieces"])
+    assert body["work"]["batch"] == 3
+
+
+def test_a_round_trip_is_compared(client: TestClient) -> None:
+    [result] = client.post("/api/invert", json={"texts": [TEXT], "cosine": True}).json()["results"]
+    assert 0 <= result["comparison"]["token_accuracy"] <= 1
+    assert -1 <= result["cosine"] <= 1
+
+
+def test_a_vector_with_its_original_is_compared(client: TestClient, inverter: Inverter) -> None:
+    vector = inverter.encode([TEXT])[0].tolist()
+    asked = {"vectors": [vector], "cosine": True}
+    [blind] = client.post("/api/invert", json=asked).json()["results"]
+    [told] = client.post("/api/invert", json={**asked, "originals": [TEXT]}).json()["results"]
+    assert blind["comparison"] is None
+    assert told["comparison"] is not None
+    assert blind["text"] == told["text"]
+    assert blind["cosine"] == pytest.approx(told["cosine"], abs=1e-3)
+
+
+def test_the_stream_tells_place_steps_and_result(client: TestClient, vectors: np.ndarray) -> None:
+    asked = {"vectors": vectors[:1].tolist(), "candidates": 3}
+    response = client.post("/api/invert/stream", json=asked)
+    assert response.headers["content-type"].startswith("text/event-stream")
+    heard = events(response)
+    assert heard[0] == ("queued", {"place": 0})
+    assert heard[1] == ("started", {"batch": 1})
+    name, answer = heard[-1]
+    assert name == "result"
+    [result] = answer["results"]
+    assert result == client.post("/api/invert", json=asked).json()["results"][0]
+    story = [data for name, data in heard if name == "step" and data["length"] == len(result["tokens"])]
+    assert all(piece["text"] is None for piece in story[0]["pieces"])
+    assert story[-1]["pieces"] == result["pieces"]
+    assert [data["step"] for data in story] == list(range(len(story)))
+
+
+def test_known_lengths(client: TestClient, vectors: np.ndarray) -> None:
+    body = client.post("/api/invert", json={"vectors": vectors[:2].tolist(), "lengths": [4, 6]}).json()
+    assert [len(result["tokens"]) for result in body["results"]] == [4, 6]
+    assert all(result["length_known"] for result in body["results"])
+
+
+def test_a_warning_about_foreign_vectors(client: TestClient, vectors: np.ndarray) -> None:
+    body = client.post("/api/invert", json={"vectors": (100 * vectors[:1]).tolist()}).json()
+    assert "do not look like" in body["warning"]
+
+
+BAD = [
+    ({}, 422, "give either vectors or texts"),
+    ({"texts": ["a"], "vectors": [[1.0] * 16]}, 422, "give either"),
+    ({"vectors": [[1.0] * 15]}, 422, "15 dimensions"),
+    ({"vectors": [[1e300] * 16]}, 422, "NaN or infinity"),
+    ({"vectors": [["x"] * 16]}, 422, "number"),
+    ({"vectors": []}, 422, "vectors"),
+    ({"vectors": [[1.0] * 16] * 65}, 422, "64 vectors"),
+    ({"texts": ["a" * 2001]}, 422, "2,000 characters"),
+    ({"texts": ["  "]}, 422, "empty"),
+    ({"texts": ["a"], "strategy": "magic"}, 422, "no decoding strategy"),
+    ({"texts": ["a"], "options": {"width": 2}}, 422, "no option"),
+    ({"texts": ["a"], "strategy": "beam", "options": {"width": 1000000}}, 422, "between 0 and 16"),
+    ({"texts": ["a"], "lengths": [99]}, 422, "1 to 10 tokens"),
+    ({"texts": ["a"], "lengths": [1, 2]}, 422, "2 lengths for 1"),
+    ({"texts": ["a"], "steps": 0}, 422, "steps"),
+    ({"texts": ["a"], "model": "other"}, 404, "no such model"),
+    ({"texts": ["a"], "unknown": 1}, 422, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "message"), BAD)
+@pytest.mark.parametrize("path", ["/api/invert", "/api/invert/stream"])
+def test_wrong_requests(client: TestClient, path: str, body: dict, status: int, message: str) -> None:
+    response = client.post(path, json=body)
+    assert response.status_code == status
+    assert message in response.json()["error"]
+    assert "/src/" not in response.text
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"vectors": [[NaN]]}', b"[" * 100_000, b"\xff\xfe", b""])
+def test_unreadable_requests(client: TestClient, content: bytes) -> None:
+    response = client.post("/api/invert", content=content, headers={"content-type": "application/json"})
+    assert response.status_code in (400, 422)
+    assert response.json()["error"]
+
+
+def test_a_failure_shows_nothing_and_is_logged(
+    client: TestClient, inverter: Inverter, log: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def explode(*values: object, **options: object) -> None:
+        raise RuntimeError("/secret/path and the text")
+
+    monkeypatch.setattr("unembed.server.engine.invert_window", explode)
+    response = client.post("/api/invert", json={"texts": [TEXT]})
+    assert response.status_code == 500
+    assert "secret" not in response.text
+    assert '"error": "RuntimeError"' in log.getvalue()
+    assert "secret" not in log.getvalue()
+    monkeypatch.undo()
+    assert client.post("/api/invert", json={"texts": [TEXT]}).status_code == 200
+
+
+def test_logs_hold_contents_only_where_asked(serve: Callable[..., TestClient], log: io.StringIO) -> None:
+    serve().post("/api/invert", json={"texts": [TEXT]})
+    line = json.loads(log.getvalue().splitlines()[-1])
+    assert line["path"] == "/api/invert"
+    assert line["status"] == 200
+    assert line["vectors"] == 1
+    assert "cat" not in log.getvalue()
+    serve(log_content=True).post("/api/invert", json={"texts": [TEXT]})
+    assert json.loads(log.getvalue().splitlines()[-1])["texts"] == [TEXT]
