@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unembed.evaluate.arms import Arm
 from unembed.evaluate.rows import Row
-from unembed.metrics.base import MeanMetric, Metric
+from unembed.metrics.base import MeanMetric, Metric, column
 from unembed.metrics.figure import Figure, estimate
 from unembed.report.document import Column
 from unembed.report.document import Row as Line
@@ -17,23 +17,22 @@ from unembed.report.document import Row as Line
 _DIGITS = {"rouge_l": 3, "cosine": 3}
 
 
-class _Cost(MeanMetric):
-    """What a text costs: a mean, but of no metric."""
+class _ForwardPasses(MeanMetric):
+    """What a text costs: a mean like others, but counted by the decoder."""
 
+    name = "forward_passes"
+    label = "Forward passes"
     bounds = (0.0, float("inf"))
-
-    def __init__(self, name: str, label: str) -> None:
-        self.name, self.label = name, label
 
     def signature(self, languages: Sequence[str]) -> str:
         return ""
 
     def statistics(self, pairs: Sequence[object]) -> NDArray[np.float64]:
-        raise TypeError("a cost is measured, not computed")
+        raise TypeError("forward passes are counted, not computed from texts")
 
 
-_PASSES = _Cost("forward_passes", "Forward passes")
-_MILLISECONDS = _Cost("milliseconds", "ms a text")
+_PASSES = _ForwardPasses()
+MILLISECONDS = "milliseconds"
 
 
 class Lines:
@@ -67,8 +66,8 @@ class Lines:
             )
             for metric in self.metrics
         ]
-        costs = [Column(name=cost.name, label=cost.label) for cost in (_PASSES, _MILLISECONDS)]
-        return (*measured, *costs)
+        passes = Column(name=_PASSES.name, label=_PASSES.label)
+        return (*measured, passes, Column(name=MILLISECONDS, label="ms a text"))
 
     def line(
         self,
@@ -82,8 +81,9 @@ class Lines:
     ) -> Line:
         """An arm's figures, over all of its rows or over some."""
         if rows is None and arm.name not in self._whole:
-            self._whole[arm.name] = self._figures(self.rows(arm))
-        figures = self._whole[arm.name] if rows is None else self._figures(rows)
+            self._whole[arm.name] = self._figures(self.rows(arm), timed=True)
+        # Texts of one length were decoded among others: their time is not their own.
+        figures = self._whole[arm.name] if rows is None else self._figures(rows, timed=False)
         return Line(
             label=label, x=x, curve=curve, floor=arm.kind != "model", facts=facts or {}, figures=figures
         )
@@ -93,11 +93,14 @@ class Lines:
         statistics = np.array([row.statistics[metric.name] for row in rows], dtype=np.float64)
         return estimate(metric, statistics, seed=self._seed)
 
-    def _figures(self, rows: list[Row]) -> dict[str, Figure]:
+    def _figures(self, rows: list[Row], *, timed: bool) -> dict[str, Figure]:
         figures = {metric.name: self.figure(metric, rows) for metric in self.metrics}
         passes = [float(row.forward_passes) for row in rows if row.forward_passes is not None]
-        milliseconds = [1000 * row.seconds for row in rows if row.seconds is not None]
-        for cost, values in ((_PASSES, passes), (_MILLISECONDS, milliseconds)):
-            if values:
-                figures[cost.name] = estimate(cost, np.array(values).reshape(-1, 1), seed=self._seed)
+        if passes:
+            figures[_PASSES.name] = estimate(_PASSES, column(passes), seed=self._seed)
+        seconds = [row.seconds for row in rows if row.seconds is not None]
+        if timed and seconds:
+            # A batch has one time for all of its texts: there is no spread over texts to speak of.
+            mean = 1000 * sum(seconds) / len(seconds)
+            figures[MILLISECONDS] = Figure(value=mean, low=None, high=None, n=len(seconds))
         return figures

@@ -50,7 +50,9 @@ def load_causal(name: str = DEFAULT) -> CausalModel:
         ) from error
     finally:
         logging.enable_progress_bar()
-    return TransformersModel(name if gguf is None else f"{name} ({gguf})", model.eval(), tokenizer)
+    # A report is shared: it names the model, not the folder that it lay in.
+    shown = gguf or (Path(place).name if Path(place).is_dir() else place)
+    return TransformersModel(shown, model.eval(), tokenizer)
 
 
 def _find(name: str) -> tuple[str, str | None]:

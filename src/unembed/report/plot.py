@@ -17,6 +17,7 @@ from unembed.report.document import Column, Row, Table
 MODEL = "the model"  # what a curve without a name of its own is called
 _MODEL, _FLOOR = "#0072B2", "#767676"
 _FLOOR_DASHES = ("--", ":", "-.")
+_LEAST_WIDTH = 5.4  # of the title
 _PANEL_WIDTH, _ROW_HEIGHT, _CURVE_HEIGHT = 3.0, 0.34, 2.7
 _STYLE = {
     "font.size": 9.5,
@@ -47,7 +48,9 @@ def plot_table(table: Table, folder: Path, *, formats: tuple[str, ...] = ("png",
         curves = table.scale != "category"
         height = _CURVE_HEIGHT if curves else 0.55 + _ROW_HEIGHT * len(rows)
         figure = figure_module.Figure(
-            figsize=(_PANEL_WIDTH * len(columns) + 0.8, height + 0.75), layout="constrained", dpi=160
+            figsize=(max(_LEAST_WIDTH, _PANEL_WIDTH * len(columns) + 0.8), height + 0.75),
+            layout="constrained",
+            dpi=160,
         )
         panels = figure.subplots(1, len(columns), sharey=not curves, squeeze=False)[0]
         for panel, column in zip(panels, columns, strict=True):
@@ -80,6 +83,9 @@ def _dot_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> Non
     panel.tick_params(axis="y", length=0)
     panel.set_ylim(len(rows) - 0.4, -0.75)
     panel.margins(x=0.14)
+    if column.percent:
+        left, right = panel.get_xlim()
+        panel.set_xlim(max(left, -0.15 * max(right, 1.0)), max(right, 1.0))
     panel.grid(axis="x")
     panel.set_title(cells.header(column), loc="left")
     panel.spines["left"].set_visible(False)
@@ -103,14 +109,25 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
             )
             continue
         xs, values, lows, highs = (list(part) for part in zip(*points, strict=True))
-        bars = [
-            [v - a for v, a in zip(values, lows, strict=True)],
-            [b - v for v, b in zip(values, highs, strict=True)],
-        ]
+        if floor:  # the table has its intervals; here they would hide the model's
+            panel.plot(xs, values, color=colour, linestyle=dash, linewidth=1.3, label=name)
+            continue
+        below = [value - low for value, low in zip(values, lows, strict=True)]
+        above = [high - value for value, high in zip(values, highs, strict=True)]
         panel.errorbar(
-            xs, values, yerr=bars, color=colour, linestyle=dash, linewidth=1.5, elinewidth=1.1, capsize=2,
-            marker=None if floor else "o", markersize=4.5, label=name,
-        )  # fmt: skip
+            xs,
+            values,
+            yerr=[below, above],
+            color=colour,
+            linewidth=1.5,
+            elinewidth=1.1,
+            capsize=2,
+            marker="o",
+            markersize=4.5,
+            label=name,
+            clip_on=False,
+            zorder=3,
+        )
     places = sorted({row.x for row in rows if row.x is not None})
     if table.scale == "symlog":
         smallest = min((place for place in places if place > 0), default=1.0)
@@ -123,10 +140,19 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
     panel.set_xlabel(table.axis)
     panel.grid(axis="y")
     panel.set_title(cells.header(column), loc="left")
-    if column.best == "high" and panel.get_ylim()[0] < 0 <= min(
-        _scaled(row, column)[1] for row in rows if column.name in row.figures
-    ):
-        panel.set_ylim(bottom=0)
+    panel.set_ylim(_limits(panel.get_ylim(), rows, column))
+
+
+def _limits(drawn: tuple[float, float], rows: list[Row], column: Column) -> tuple[float, float]:
+    """The drawn range; shares from zero on, and wide enough to be read.
+
+    A hundredth of a percent is not worth a whole axis: where all are 0, the axis ends at 1 %.
+    """
+    low, high = drawn
+    least = min(_scaled(row, column)[1] for row in rows if column.name in row.figures)
+    if least >= 0 and (column.percent or low < 0):
+        low = 0.0
+    return low, max(high, low + 1.0) if column.percent else high
 
 
 def _scaled(row: Row, column: Column) -> tuple[float, float, float]:
