@@ -168,6 +168,11 @@ def modulate(normed: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     return torch.addcmul(beta, normed, 1.0 + gamma)
 
 
+def embedding(entries: int, width: int) -> nn.Embedding:
+    """A table to be filled later: drawing numbers that a checkpoint replaces costs a second of every start."""
+    return nn.Embedding(entries, width, _weight=torch.empty(entries, width))
+
+
 def layer_norm(config: BlockConfig) -> nn.LayerNorm:
     """The norm of this family of blocks."""
     return nn.LayerNorm(config.hidden, eps=config.norm_eps, bias=config.bias)

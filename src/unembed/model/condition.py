@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unembed.model.blocks import MODULATIONS
+from unembed.model.blocks import MODULATIONS, embedding
 from unembed.model.config import DenoiserConfig
 
 TIME_FEATURES = 64
@@ -31,7 +31,9 @@ class Standardise(nn.Module):
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(dim))
-        self.register_buffer("whiten", torch.eye(dim) * math.sqrt(dim))
+        whiten = torch.zeros(dim, dim)
+        whiten.fill_diagonal_(math.sqrt(dim))
+        self.register_buffer("whiten", whiten)
 
     @torch.no_grad()
     def fit(self, vectors: Tensor, floor: float = 1e-4) -> None:
@@ -62,7 +64,7 @@ class Condition(nn.Module):
         self.project_in = nn.Linear(config.vector_dim, hidden)
         self.project_out = nn.Linear(hidden, hidden)
         self.null = nn.Parameter(torch.zeros(hidden))
-        self.length = nn.Embedding(config.max_length + 1, hidden) if config.length == "given" else None
+        self.length = embedding(config.max_length + 1, hidden) if config.length == "given" else None
         self.vector_modulation = nn.Linear(hidden, out)
         self.time_modulation = nn.Linear(TIME_FEATURES, out) if config.time_input else None
 

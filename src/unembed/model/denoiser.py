@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unembed.model.blocks import Block, layer_norm
+from unembed.model.blocks import Block, embedding, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
 from unembed.model.lexical import LexicalHead
@@ -58,8 +58,8 @@ class Denoiser(nn.Module):
         super().__init__()
         self.config = config
         hidden = config.block.hidden
-        self.token = nn.Embedding(config.vocabulary + 1, hidden)  # the last row is [MASK]
-        self.position = None if config.block.rotary else nn.Embedding(config.max_length, hidden)
+        self.token = embedding(config.vocabulary + 1, hidden)  # the last row is [MASK]
+        self.position = None if config.block.rotary else embedding(config.max_length, hidden)
         self.input_norm = layer_norm(config.block)
         self.standardise = Standardise(config.vector_dim)
         self.condition = Condition(config)
@@ -85,7 +85,8 @@ class Denoiser(nn.Module):
             if config.length == "given"
             else None
         )
-        self.initialise()
+        if not self.output_bias.is_meta:
+            self.initialise()
 
     @torch.no_grad()
     def initialise(self) -> None:
