@@ -169,7 +169,7 @@ def modulate(normed: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
 
 
 def embedding(entries: int, width: int) -> nn.Embedding:
-    """A table to be filled later: drawing numbers that a checkpoint replaces costs a second of every start."""
+    """A table to be filled later: numbers that a checkpoint replaces would cost a second of every start."""
     return nn.Embedding(entries, width, _weight=torch.empty(entries, width))
 
 
