@@ -1,0 +1,159 @@
+"""What a person does on the page, in a real browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+import toy
+from unembed import Inverter
+
+TEXT = toy.sentences(1)[0]
+expect = pytest.importorskip("playwright.sync_api").expect
+pytestmark = pytest.mark.slow
+
+
+def encode(page: object, text: str = TEXT) -> None:
+    page.fill("#text", text)
+    page.click("#encode")
+    page.wait_for_selector("#invert-panel:not([hidden])")
+
+
+def invert(page: object) -> None:
+    page.click("#invert")
+    page.wait_for_selector("#result-panel:not([hidden])")
+
+
+def recovered(page: object) -> str:
+    return page.inner_text(".recovered")
+
+
+def test_a_sentence_comes_back(page: object, inverter: Inverter) -> None:
+    encode(page)
+    assert page.is_hidden("#text")
+    assert "64 numbers" in page.inner_text("#vector-note")
+    assert page.evaluate("new Set(document.getElementById('strip').getContext('2d')"
+                         ".getImageData(0, 0, 600, 1).data).size") > 8  # fmt: skip
+    invert(page)
+    expected = inverter.invert(inverter.encode([TEXT])[0], n_best=4)
+    assert recovered(page) == expected.text
+    assert "Token accuracy" in page.inner_text(".figures")
+    assert "Cosine" in page.inner_text(".figures")
+    assert page.locator(".n-best li").count() == len(expected.alternatives)
+    assert expected.text in page.inner_text("#live")
+    assert page.locator(".tok.mask").count() == 0
+    assert page.locator(".tok").count() == len(expected.tokens)
+    readout = page.inner_text(".readout")
+    assert re.search(r"step \d+ of \d+", readout)
+    assert f"passes {expected.forward_passes}" in readout
+
+
+def test_the_steps_can_be_walked(page: object) -> None:
+    encode(page)
+    invert(page)
+    page.focus(".scrub input")
+    page.keyboard.press("Home")
+    assert page.locator(".tok:not(.mask)").count() == 0
+    page.keyboard.press("End")
+    assert page.locator(".tok.mask").count() == 0
+
+
+def test_the_numbers_and_the_dice(page: object) -> None:
+    page.click("#dice")
+    assert len(page.input_value("#text")) > 10
+    encode(page)
+    page.click("#numbers summary")
+    assert len(page.inner_text("#numbers-text").split()) == 64
+    page.click("#peek")
+    assert page.inner_text("#veil-text") == TEXT
+
+
+def test_noise_and_precision_read_the_vector_again(page: object) -> None:
+    encode(page)
+    invert(page)
+    page.check("input[value=binary]", force=True)
+    page.wait_for_selector(".exposure .bar:nth-of-type(2)")
+    assert "8 bytes" in page.inner_text("#spoil-note")
+    page.evaluate("() => { const n = document.getElementById('noise'); n.value = 1.5;"
+                  " n.dispatchEvent(new Event('input')); }")  # fmt: skip
+    page.wait_for_selector(".exposure .bar:nth-of-type(3)")
+    assert "noise 150 %, binary" in page.inner_text(".exposure")
+    assert page.inner_text("#noise-out") == "150 %"
+
+
+def test_a_pasted_vector_is_read_without_a_text(page: object, inverter: Inverter) -> None:
+    vector = inverter.encode([TEXT])[0]
+    page.check("input[value=vector]", force=True)
+    page.fill("#vector", json.dumps(vector.tolist()))
+    page.click("#vector-form button.primary")
+    invert(page)
+    assert recovered(page) == inverter.invert(vector, n_best=4).text
+    assert "Original" not in page.inner_text("#results")
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<f8", ">f4", "<f2"])
+def test_an_npy_file(page: object, inverter: Inverter, dtype: str) -> None:
+    vector = inverter.encode([TEXT])
+    file = io.BytesIO()
+    np.save(file, vector.astype(dtype))
+    page.check("input[value=vector]", force=True)
+    page.set_input_files("#npy", {"name": "v.npy", "mimeType": "", "buffer": file.getvalue()})
+    page.wait_for_selector("#invert-panel:not([hidden])")
+    page.click("#numbers summary")
+    shown = [float(number) for number in page.inner_text("#numbers-text").split()]
+    assert np.allclose(shown, vector[0], atol=1e-3)
+
+
+def test_what_does_not_fit_is_told(page: object) -> None:
+    page.check("input[value=vector]", force=True)
+    for typed, message in (("[1, 2, 3]", "3 numbers"), ("hello", "not JSON"), ('["a"]', "not a number")):
+        page.fill("#vector", typed)
+        page.click("#vector-form button.primary")
+        expect(page.locator("#problem")).to_contain_text(message)
+    page.click("#problem button")
+    assert page.is_hidden("#problem")
+
+
+def test_two_strategies_side_by_side_and_a_link_to_them(page: object) -> None:
+    encode(page)
+    page.select_option("#versus", "sequential")
+    page.fill("#lengths", "2")
+    invert(page)
+    assert page.locator(".stage").count() == page.locator(".outcome").count() == 2
+    before = page.inner_text("#results")
+    page.reload()
+    page.wait_for_selector("#result-panel:not([hidden])")
+    assert page.inner_text("#results") == before
+    assert page.input_value("#versus") == "sequential"
+
+
+def test_keyboard_only(page: object) -> None:
+    page.focus("#text")
+    page.keyboard.type(TEXT)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#invert-panel:not([hidden])")
+    expect(page.locator("#invert")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#result-panel:not([hidden])")
+    page.keyboard.press("Shift+Tab")
+    expect(page.locator("#lengths")).to_be_focused()
+
+
+def test_the_theme_switches_and_stays(page: object) -> None:
+    before = page.get_attribute("html", "data-theme")
+    page.click("#theme")
+    after = page.get_attribute("html", "data-theme")
+    assert {before, after} == {"light", "dark"}
+    page.reload()
+    assert page.get_attribute("html", "data-theme") == after
+
+
+def test_nothing_is_wider_than_a_phone(page: object) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    encode(page)
+    invert(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,184 @@
+"""The queue: shared passes, places, refusals, and clients that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+
+import httpx
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from unembed import Inverter
+from unembed.server.app import create_app
+from unembed.server.config import ServeConfig
+from unembed.server.problems import Problem
+from unembed.server.queue import Batcher, Job
+
+LIMITS = {"max_batch": 4, "max_waiting": 6, "max_client": 4, "gather": 0.0}
+
+
+class Held:
+    """A worker that waits to be let go, and remembers its batches."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.batches: list[list[object]] = []
+
+    def __call__(self, jobs: Sequence[Job]) -> None:
+        self.batches.append([job.work for job in jobs])
+        assert self.go.wait(30)
+        for job in jobs:
+            if job.work == "bad":
+                raise RuntimeError("bad")
+            job.finish(job.work)
+
+
+def run(test: Callable[[Batcher, Held], object]) -> None:
+    async def main() -> None:
+        held = Held()
+        queue = Batcher(held, **LIMITS)
+        queue.start()
+        await test(queue, held)
+        held.go.set()
+        await queue.stop()
+
+    asyncio.run(main())
+
+
+async def begun(held: Held, count: int = 1) -> None:
+    while len(held.batches) < count:
+        await asyncio.sleep(0.005)
+
+
+def test_what_fits_together_runs_together() -> None:
+    async def test(queue: Batcher, held: Held) -> None:
+        jobs = [Job(key, number, 1, str(number)) for number, key in enumerate("aabab")]
+        queue.submit(jobs[0])
+        await begun(held)
+        for job in jobs[1:]:
+            queue.submit(job)
+        assert [job.place for job in jobs] == [0, 0, 1, 2, 3]
+        held.go.set()
+        assert await asyncio.gather(*(job.future for job in jobs)) == [0, 1, 2, 3, 4]
+        assert held.batches == [[0], [1, 3], [2, 4]]
+
+    run(test)
+
+
+def test_a_full_queue_says_when_to_come_back() -> None:
+    async def test(queue: Batcher, held: Held) -> None:
+        queue.submit(Job("a", 0, 1, "x"))
+        await begun(held)
+        queue.submit(Job("a", 1, 3, "x"))
+        with pytest.raises(Problem) as mine:
+            queue.submit(Job("a", 2, 2, "x"))
+        assert (mine.value.status, mine.value.code) == (429, "too_many")
+        queue.submit(Job("a", 3, 3, "y"))
+        with pytest.raises(Problem) as full:
+            queue.submit(Job("a", 4, 1, "z"))
+        assert (full.value.status, full.value.code) == (503, "full")
+        response = full.value.response()
+        assert int(response.headers["retry-after"]) >= 1
+
+    run(test)
+
+
+def test_who_leaves_is_not_served_and_places_move_up() -> None:
+    async def test(queue: Batcher, held: Held) -> None:
+        queue.submit(Job("a", 0, 1, "x"))
+        await begun(held)
+        gone, stays = Job("a", 1, 1, "x"), Job("a", 2, 1, "x", watched=True)
+        queue.submit(gone)
+        queue.submit(stays)
+        queue.leave(gone)
+        held.go.set()
+        assert await stays.future == 2
+        assert held.batches == [[0], [2]]
+        heard = []
+        while (news := await stays.news.get()) is not None:
+            heard.append(news)
+        assert heard == [("queued", {"place": 1}), ("queued", {"place": 0}), ("started", {"batch": 1})]
+
+    run(test)
+
+
+def test_one_failure_does_not_fail_its_neighbours() -> None:
+    async def test(queue: Batcher, held: Held) -> None:
+        queue.submit(Job("a", 0, 1, "x"))
+        await begun(held)
+        good, bad = Job("a", "good", 1, "x"), Job("a", "bad", 1, "x")
+        queue.submit(good)
+        queue.submit(bad)
+        held.go.set()
+        assert await good.future == "good"
+        with pytest.raises(RuntimeError):
+            await bad.future
+
+    run(test)
+
+
+def test_concurrent_requests_share_passes_and_get_what_they_would_get_alone(
+    inverter: Inverter, vectors: np.ndarray
+) -> None:
+    app = create_app({"toy": inverter}, ServeConfig(gather=0.05))
+
+    async def main() -> list[dict]:
+        app.state.service.start()
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            asked = [
+                client.post("/api/invert", json={"vectors": [vector.tolist()], "n_best": 3, "seed": 1})
+                for vector in vectors
+            ]
+            answers = await asyncio.gather(*asked)
+        await app.state.service.stop()
+        return [answer.json() for answer in answers]
+
+    answers = asyncio.run(main())
+    assert max(answer["work"]["batch"] for answer in answers) > 1
+    for vector, answer in zip(vectors, answers, strict=True):
+        alone = inverter.invert(vector, n_best=3, seed=1)
+        [result] = answer["results"]
+        assert result["tokens"] == list(alone.tokens)
+        assert [one["text"] for one in result["alternatives"]] == [one.text for one in alone.alternatives]
+
+
+def test_a_client_that_leaves_stops_costing(inverter: Inverter, vectors: np.ndarray) -> None:
+    """Its sequences leave the batch between two steps; its neighbour's text stays the same."""
+    engine = create_app({"toy": inverter}).state.service.engines["toy"]
+
+    async def main() -> tuple[Job, Job]:
+        from unembed.server.schemas import InvertRequest
+
+        stays, leaves = (
+            Job("k", InvertRequest(vectors=[vector.tolist()]), 1, "x", watched=name == "leaves")
+            for name, vector in zip(("stays", "leaves"), vectors, strict=False)
+        )
+
+        def left(name: str, data: dict) -> None:
+            leaves.gone = data.get("step", 0) >= 1
+
+        leaves.tell = left
+        engine.invert([stays, leaves])
+        await asyncio.sleep(0)
+        return stays, leaves
+
+    stays, leaves = asyncio.run(main())
+    [kept], [given_up] = stays.future.result().results, leaves.future.result().results
+    alone = inverter.invert(vectors[0])
+    assert kept.tokens == list(alone.tokens)
+    assert kept.forward_passes == alone.forward_passes
+    assert given_up.forward_passes < inverter.invert(vectors[1]).forward_passes
+
+
+def test_time_runs_out(serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> None:
+    client = serve(timeout=0.05)
+    let_go = threading.Event()
+    monkeypatch.setattr("unembed.server.engine.invert_window", lambda *given: let_go.wait(20) and [])
+    for path in ("/api/invert", "/api/invert/stream"):
+        response = client.post(path, json={"texts": ["The cat."]})
+        assert '"timeout"' in response.text
+    let_go.set()
