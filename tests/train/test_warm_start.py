@@ -41,5 +41,5 @@ def test_known_tokens_and_blocks_are_taken_over_and_new_tokens_start_fresh(toy_c
 
 def test_another_shape_is_refused(toy_config, trained):
     config = toy_config.model_copy(update={"start_from": str(trained), "layers": 3})
-    with pytest.raises(MismatchError, match="does not fit: condition.vector_modulation"):
+    with pytest.raises(MismatchError, match=r"does not fit: condition\.vector_modulation"):
         build(config, open_corpus(config))
