@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
@@ -16,23 +16,33 @@ from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
 from unembed.server.logs import Log
 
-_LOADED: dict[str, object] = {}
+CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
+PATHS = ["/health", "/metrics", "/api/models", "/api/encode", "/api/invert", "/api/invert/stream"]
 
 
-@pytest.fixture
-def api_schema(inverter: Inverter) -> Iterator[object]:
-    if "schema" not in _LOADED:
-        app = create_app({"toy": inverter}, ServeConfig(local=False), log=Log(file=io.StringIO()))
-        _LOADED["schema"] = schemathesis.openapi.from_asgi("/api/openapi.json", app)
-    return _LOADED["schema"]
-
-
-schema = schemathesis.pytest.from_fixture("api_schema")
+@pytest.fixture(scope="module")
+def schema(inverter: Inverter) -> schemathesis.BaseSchema:
+    app = create_app({"toy": inverter}, ServeConfig(local=False), log=Log(file=io.StringIO()))
+    return schemathesis.openapi.from_asgi("/api/openapi.json", app)
 
 
 @pytest.mark.slow
-@schema.parametrize()
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_no_request_breaks_the_server(case: schemathesis.Case) -> None:
-    checks = [not_a_server_error, status_code_conformance, response_schema_conformance]
-    case.call_and_validate(checks=checks)
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("mode", list(GenerationMode))
+def test_no_request_breaks_the_server(
+    schema: schemathesis.BaseSchema, path: str, mode: GenerationMode
+) -> None:
+    method = "GET" if path in PATHS[:3] else "POST"
+    if mode is GenerationMode.NEGATIVE and method == "GET":
+        return  # without parameters there is nothing to get wrong
+
+    @given(case=schema[path][method].as_strategy(generation_mode=mode))
+    @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    def check(case: schemathesis.Case) -> None:
+        case.validate_response(case.call(), checks=CHECKS)
+
+    check()
+
+
+def test_every_endpoint_is_described(schema: schemathesis.BaseSchema) -> None:
+    assert sorted(schema) == sorted(PATHS)

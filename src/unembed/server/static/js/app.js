@@ -130,6 +130,7 @@ async function invert({ quick = false } = {}) {
     now.read = true;
     const first = answers[0].results[0];
     const titles = strategies.length > 1 ? strategies : [null];
+    if (vector !== now.clean) for (const answer of answers) answer.warning = null; // they know: they spoiled it
     $("results").replaceChildren(...answers.map((answer, i) => outcome(titles[i], answer, now.text)));
     if (first.comparison) now.tried.set(spoiledName(how), first.comparison.token_accuracy);
     exposure($("exposure"), now.tried);
@@ -181,7 +182,8 @@ async function copy(button, text) {
 const currentModel = () => now.info.models.find((model) => model.name === $("model").value);
 
 function describeStrategy() {
-  $("strategy-note").textContent = now.info.strategies.find((strategy) => strategy.name === $("strategy").value)?.summary ?? "";
+  const summary = now.info.strategies.find((strategy) => strategy.name === $("strategy").value)?.summary ?? "";
+  $("strategy-note").textContent = summary.charAt(0).toUpperCase() + summary.slice(1);
 }
 
 async function dropFile(file) {
