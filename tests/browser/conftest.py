@@ -41,11 +41,11 @@ def inverter() -> Inverter:
 class Running(threading.Thread):
     """A real server on a free port."""
 
-    def __init__(self, inverter: Inverter, **settings: object) -> None:
+    def __init__(self, inverter: Inverter, name: str = "toy", **settings: object) -> None:
         super().__init__(daemon=True)
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/"
-        app = create_app({"toy": inverter}, ServeConfig(**settings), log=Log(file=io.StringIO()))
+        app = create_app({name: inverter}, ServeConfig(**settings), log=Log(file=io.StringIO()))
         self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
 
     def run(self) -> None:
