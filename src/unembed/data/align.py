@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unembed.data.spacing import natural
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
@@ -63,9 +65,19 @@ def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
 
 
 def read_back(tokenizer: Tokenizer, ids: Sequence[Sequence[int]]) -> list[str]:
-    """The texts that token ids stand for: no special tokens, no half characters, no outer space."""
+    """The texts that token ids stand for: no special tokens, no half characters, no outer space.
+
+    Where a tokenizer cannot tell how a text was spaced, it is spaced as people write.
+    """
     if not ids:
         return []
     decoded = tokenizer.decode_batch([list(row) for row in ids], skip_special_tokens=True)
     # A byte-level tokenizer cut inside a character decodes to U+FFFD at the end.
-    return [text.rstrip("\ufffd").strip() for text in decoded]
+    plain = [text.rstrip("\ufffd").strip() for text in decoded]
+    written = [natural(text) for text in plain]
+    moved = [place for place, text in enumerate(plain) if written[place] != text]
+    before, after = (tokenise(tokenizer, [texts[place] for place in moved]) for texts in (plain, written))
+    for place, old, new in zip(moved, before, after, strict=True):
+        if old != new:
+            written[place] = plain[place]
+    return written

@@ -27,6 +27,7 @@ from unembed.data.normalise import NORMALISATION_VERSION
 from unembed.data.plan import settle_plan
 from unembed.data.prepared import TOKENIZER_NAME, PreparedData
 from unembed.data.shard import finished_shard, shard_keys, shard_name, write_shard
+from unembed.data.spacing import SPACING_VERSION
 from unembed.data.split import SPLITS
 from unembed.data.texts import CollectedTexts
 from unembed.data.vocabulary import choose_tokenizer
@@ -84,6 +85,7 @@ def _plan(
         "texts": texts.digest,
         **config.model_dump(mode="json", exclude={"encoder", "tokenizer"}),
         "normalisation": NORMALISATION_VERSION,
+        "spacing": SPACING_VERSION,
     }
 
 
