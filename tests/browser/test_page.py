@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from running import PATIENCE, Running
 
 import toy
 from unembed import Inverter
@@ -157,3 +158,37 @@ def test_nothing_is_wider_than_a_phone(page: object) -> None:
     encode(page)
     invert(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_token_is_asked_for_and_taken_from_the_link(browser: object, inverter: Inverter) -> None:
+    with Running(inverter, token="a-long-enough-token", local=False) as server:
+        page = browser.new_context().new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(server.url)
+        page.fill("#problem input", "a-long-enough-token")
+        page.click("#problem button")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        page = browser.new_context().new_page()
+        page.goto(f"{server.url}#token=a-long-enough-token")
+        page.wait_for_selector("html[data-ready]", state="attached", timeout=PATIENCE)
+        assert "token" not in page.url
+
+
+def test_the_masks_dissolve_step_by_step(browser: object, server: Running, inverter: Inverter) -> None:
+    texts = toy.sentences(30)
+    sizes = [len(found.tokens) for found in inverter.invert(inverter.encode(texts))]
+    page = browser.new_context(reduced_motion="no-preference").new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.url)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    encode(page, texts[sizes.index(max(sizes))])
+    page.evaluate("""() => {
+        window.seen = new Set();
+        const stages = document.getElementById("stages");
+        new MutationObserver(() => seen.add(stages.querySelectorAll(".tok.mask").length)).observe(
+            stages, { childList: true, subtree: true });
+    }""")
+    invert(page)
+    counts = page.evaluate("[...seen]")
+    assert 0 in counts
+    assert len(counts) >= 3

@@ -236,7 +236,7 @@ function listen() {
   for (const input of document.getElementsByName("precision")) input.addEventListener("change", respoil);
   for (const input of document.getElementsByName("source")) input.addEventListener("change", showSource);
   addEventListener("resize", draw);
-  addEventListener("hashchange", () => location.reload());
+  addEventListener("hashchange", () => location.hash.includes("=") && location.reload()); // a pasted link
   addEventListener("dragover", (event) => (event.preventDefault(), document.body.classList.add("drop")));
   addEventListener("dragleave", () => document.body.classList.remove("drop"));
   addEventListener("drop", (event) => {
