@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from unembed.encoders.base import EncoderInfo
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
 from unembed.model.vocabulary import Vocabulary
@@ -45,7 +46,6 @@ class CheckpointConfig(BaseModel):
 class Checkpoint(
     ModelHubMixin,
     library_name="unembed",
-    repo_url="https://github.com/unembed/unembed",
     tags=["embedding-inversion", "masked-diffusion"],
     license="apache-2.0",
 ):
@@ -84,6 +84,9 @@ class Checkpoint(
                 file.write(content)
         digests = {name: digest_bytes(content) for name, content in files.items()}
         config = self.config.model_copy(update={"digests": digests})
+        if not (folder / CARD).exists():
+            with atomic_write(folder / CARD) as file:
+                file.write(model_card(config).encode())
         write_json(folder / CONFIG, config.model_dump(mode="json"))
 
     @classmethod

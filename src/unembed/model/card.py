@@ -1,0 +1,73 @@
+"""The model card: what a checkpoint is, in words, from what its configuration says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unembed.model.checkpoint import CheckpointConfig
+
+_CARD = """\
+---
+library_name: unembed
+license: apache-2.0
+tags:
+- embedding-inversion
+- masked-diffusion
+---
+
+# An inverter for {encoder}
+
+Recovers text from vectors of `{encoder}` ({dimension} dimensions, {pooling} pooling), without the encoder: a
+conditional masked diffusion language model that starts from masks and reveals tokens, steered by the vector
+alone.
+
+```python
+from unembed import Inverter
+
+Inverter.from_pretrained("PATH OR HUB ID").invert(vectors)
+```
+
+| | |
+|---|---|
+| vectors | `{encoder}`, weights sha256 `{digest}` |
+| shape | {layers} blocks of width {hidden}, vocabulary {vocabulary:,}, texts up to {max_length} tokens |
+| length | {length} |
+| trained | {training} |
+
+## What it cannot do
+
+It knows the vectors of one encoder: on those of another it writes fluent nonsense, and `unembed invert`
+warns when vectors do not look right. It cannot produce tokens outside its vocabulary, nor texts of lengths
+that it never saw. A recovered text is a guess; its score says how sure the model was, not whether it is true.
+
+## Responsible use
+
+It is published so that people can measure how much the vectors they are responsible for give away. Treat
+stored embeddings like the text that they were made of.
+"""
+
+
+def model_card(config: CheckpointConfig) -> str:
+    """README.md of a checkpoint. Figures are not invented here: an evaluation adds its own."""
+    training, settings = config.training, config.training.get("config", {})
+    trained = "not recorded"
+    if "step" in training:
+        top = settings.get("max_tokens") or settings.get("max_length")
+        trained = (
+            f"{training['step']:,} steps, {training['samples']:,} samples of {training['texts']:,} texts of "
+            f"{settings.get('min_tokens')} to {top} tokens, {training['seconds'] / 60:.0f} minutes"
+        )
+    denoiser = config.denoiser
+    return _CARD.format(
+        encoder=config.encoder.name,
+        dimension=config.encoder.dimension,
+        pooling=config.encoder.pooling,
+        digest=config.encoder.digest,
+        layers=denoiser.layers,
+        hidden=denoiser.block.hidden,
+        vocabulary=denoiser.vocabulary,
+        max_length=denoiser.max_length,
+        length="predicted from the vector" if denoiser.length == "given" else "fixed, the end is a token",
+        training=trained,
+    )
