@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+import tiny
+import toy
 from unembed import Inverter
 from unembed.decode import DECODERS
+from unembed.server.app import create_app
+from unembed.server.logs import Log
 
 TEXT = "The cat sees the dog today."
 
@@ -175,3 +179,23 @@ def test_logs_hold_contents_only_where_asked(serve: Callable[..., TestClient], l
     assert "cat" not in log.getvalue()
     serve(log_content=True).post("/api/invert", json={"texts": [TEXT]})
     assert json.loads(log.getvalue().splitlines()[-1])["texts"] == [TEXT]
+
+
+def test_a_model_that_ends_its_texts_by_itself(vectors: np.ndarray) -> None:
+    encoder = toy.ToyEncoder(tokenizer=toy.wordpiece())
+    fixed = Inverter(tiny.checkpoint(encoder.tokenizer(), encoder.info, length="fixed"))
+    app = create_app({"fixed": fixed}, log=Log(file=io.StringIO()))
+    with TestClient(app, base_url="http://localhost") as client:
+        model = client.get("/api/models").json()["models"][0]
+        assert model["knows_length"]
+        assert not model["can_encode"]
+        asked = {"vectors": vectors[:2].tolist(), "cosine": True}
+        heard = events(client.post("/api/invert/stream", json=asked))
+        for vector, result in zip(vectors, heard[-1][1]["results"], strict=False):
+            alone = fixed.invert(vector)
+            assert result["text"] == alone.text
+            assert len(result["pieces"]) == len(alone.tokens)
+            assert result["cosine"] is None
+        assert client.post("/api/encode", json={"texts": [TEXT]}).json()["code"] == "encoder"
+        refused = client.post("/api/invert", json={**asked, "lengths": [3, 3]})
+        assert "ends its texts by itself" in refused.json()["error"]
