@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 
 .PHONY: try test check format clean
 
-try: $(VENV)/.installed ## Install into .venv, then run the main job on the bundled encoder
-	$(BIN)/unembed encoders
+try: $(VENV)/.installed ## Install into .venv, then invert a sentence with the bundled encoder and model
+	$(BIN)/unembed invert "I would like to live in a quiet house near the sea."
 
 test: $(VENV)/.installed-dev ## Install into .venv, then every check and test
 	$(BIN)/ruff check .
