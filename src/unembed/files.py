@@ -13,7 +13,6 @@ from typing import IO, Any
 
 from unembed.errors import DataError, UnavailableError, UsageError
 
-
 # No space left, no quota left, or a limit on the size of files.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
