@@ -27,3 +27,10 @@ def test_a_card_that_somebody_wrote_is_kept(tmp_path, toy_encoder):
     (folder / CARD).write_text("mine", encoding="utf-8")
     tiny.checkpoint(toy.wordpiece(), toy_encoder.info).save_pretrained(folder)
     assert (folder / CARD).read_text(encoding="utf-8") == "mine"
+
+
+def test_what_is_not_recorded_is_not_made_up(tmp_path, toy_encoder):
+    checkpoint = tiny.checkpoint(toy.wordpiece(), toy_encoder.info)
+    checkpoint.config = checkpoint.config.model_copy(update={"training": {"step": 12}})
+    checkpoint.save_pretrained(tmp_path / "model")
+    assert "| trained | not recorded |" in (tmp_path / "model" / CARD).read_text(encoding="utf-8")

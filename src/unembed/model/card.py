@@ -52,7 +52,7 @@ def model_card(config: CheckpointConfig) -> str:
     """README.md of a checkpoint. Figures are not invented here: an evaluation adds its own."""
     training, settings = config.training, config.training.get("config", {})
     trained = "not recorded"
-    if "step" in training:
+    if {"step", "samples", "texts", "seconds"} <= training.keys():
         top = settings.get("max_tokens") or settings.get("max_length")
         trained = (
             f"{training['step']:,} steps, {training['samples']:,} samples of {training['texts']:,} texts of "
