@@ -174,7 +174,8 @@ def test_likely_lengths() -> None:
 
 
 def test_text_score() -> None:
-    assert text_score(-6.0, -1.0, 3) == pytest.approx(-7.0)
+    assert text_score(-6.0, -1.0, 3, normalise=0.0) == pytest.approx(-7.0)
+    assert text_score(-6.0, -1.0, 4) == pytest.approx(-4.0)  # by the root of the length
     assert text_score(-6.0, -1.0, 3, normalise=1.0) == pytest.approx(-3.0)
     assert text_score(0.0, -1.0, 0, normalise=1.0) == pytest.approx(-1.0)
 
@@ -189,7 +190,7 @@ def test_options_as_they_are_typed() -> None:
     ("name", "options", "message"),
     [
         ("beam", {"width": 0}, "at least one"),
-        ("search", {"folds": 0}, "at least one"),
+        ("beam", {"branches": 0}, "at least one"),
         ("two-stage", {"restart": 1.5}, "between 0 and 1"),
         ("entropy-bound", {"bound": -1.0}, "at least 0"),
         ("confidence", {"by": "guess"}, "'probability' or 'margin'"),

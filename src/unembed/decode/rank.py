@@ -7,6 +7,8 @@ from torch import Tensor
 
 # A length this much less likely than the likeliest (as a share) is not worth its passes.
 LEAST_SHARE = 0.02
+# Between the joint probability (0) and the mean a token (1); docs/decoding.md says what was measured.
+NORMALISE = 0.5
 
 
 def likely_lengths(logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -25,14 +27,13 @@ def likely_lengths(logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def text_score(
-    token_log_prob: float, length_log_prob: float, length: int, *, normalise: float = 0.0
+    token_log_prob: float, length_log_prob: float, length: int, *, normalise: float = NORMALISE
 ) -> float:
     """`log p(length | e) + log p(tokens | length, e) / length ** normalise`.
 
-    With `normalise = 0` this is the joint log-probability of length and text, as far as the order of
-    reveal lets the factors multiply: exact for one token a pass, and an estimate for several. Longer
-    texts have more factors; that the length's own probability makes up for it is what a joint
-    distribution means. `normalise = 1` compares tokens' mean log-probabilities instead.
+    `normalise = 0` is the joint log-probability of length and text. It would rank best if the tokens'
+    probabilities were exact; they are not, their errors grow with the number of tokens, and shorter
+    texts win too often. `normalise = 1` compares the tokens' mean log-probabilities.
     """
     factor: float = max(length, 1) ** normalise
     return length_log_prob + token_log_prob / factor

@@ -14,7 +14,6 @@ from unembed.decode.entropy_bound import EntropyBound
 from unembed.decode.euler import Euler
 from unembed.decode.euler_remask import EulerRemask
 from unembed.decode.mask_predict import MaskPredict
-from unembed.decode.search import Search
 from unembed.decode.sequential import Sequential
 from unembed.decode.two_stage import TwoStage
 from unembed.errors import UsageError
@@ -29,7 +28,6 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
     "mask-predict": MaskPredict,
     "entropy-bound": EntropyBound,
     "beam": Beam,
-    "search": Search,
 }
 
 

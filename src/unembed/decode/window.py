@@ -16,7 +16,7 @@ from unembed.decode.base import Decoder
 from unembed.decode.drafts import Drafts
 from unembed.decode.loop import NOTHING, Decoded, Step, Watcher, decode_all
 from unembed.decode.noise import combine, vector_seeds
-from unembed.decode.rank import likely_lengths, text_score
+from unembed.decode.rank import NORMALISE, likely_lengths, text_score
 from unembed.decode.result import MASK, Alternative, Frame, Inversion
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.vocabulary import END
@@ -140,6 +140,8 @@ def _candidates(checkpoint: Checkpoint, decoded: Decoded, length_log_prob: Tenso
     """Every hypothesis with its score; what a fixed-length model says after the end does not count."""
     vocabulary = checkpoint.vocabulary
     end = vocabulary.end if vocabulary.fixed_length else None
+    # A text that ends itself has its length among its tokens: nothing is to be balanced.
+    normalise = NORMALISE if end is None else 0.0
     tokens = torch.cat([decoded.tokens[:, None], decoded.others], dim=1).tolist()  # [J, W, L]
     log_prob = torch.cat([decoded.log_prob[:, None], decoded.others_log_prob], dim=1).tolist()
     out = []
@@ -147,7 +149,8 @@ def _candidates(checkpoint: Checkpoint, decoded: Decoded, length_log_prob: Tenso
         for number, (text, value) in enumerate(zip(texts, values, strict=True)):
             said = [entry for entry in text if entry != NOTHING]
             stop = said.index(end) if end in said else len(said)
-            score = text_score(sum(value[: stop + 1]), float(length_log_prob[job]), stop)
+            log_prob_sum, length_part = sum(value[: stop + 1]), float(length_log_prob[job])
+            score = text_score(log_prob_sum, length_part, stop, normalise=normalise)
             out.append(_Candidate(job, tuple(said[:stop]), score, number == 0))
     return out
 
