@@ -36,7 +36,9 @@ def server(inverter: Inverter) -> Iterator[Running]:
         yield running
 
 
-@pytest.fixture(scope="session")
+# A module, not a session: Playwright keeps an event loop running in this thread for as long as it lives,
+# and other tests have loops of their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     path = chromium()
     if path is None:
