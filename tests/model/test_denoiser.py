@@ -69,7 +69,7 @@ def test_candidates_logits_are_columns_of_the_full_ones(make, batch_for, droppin
         denoiser.hidden(batch.xt, batch.t, prepared, at=batch.at), batch.rows, prepared, xt=batch.xt
     )
     few = denoiser.prepare(batch.vectors, batch.lengths, shortlist=shortlist, dropped=dropped)
-    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, shortlist=shortlist)
+    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, embedded=denoiser.embed(batch.xt, shortlist))
     logits = denoiser.readout(h, shortlist) + denoiser.words(few, batch.xt, shortlist)[batch.rows]
     torch.testing.assert_close(logits, full[:, entries], atol=1e-5, rtol=1e-5)
 
@@ -88,7 +88,7 @@ def test_candidates_gradients_are_those_of_the_full_matrices(make, batch_for):
     denoiser.zero_grad()
 
     few = denoiser.prepare(batch.vectors, batch.lengths, shortlist=shortlist)
-    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, shortlist=shortlist)
+    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, embedded=denoiser.embed(batch.xt, shortlist))
     logits = denoiser.readout(h, shortlist) + denoiser.words(few, batch.xt, shortlist)[batch.rows]
     logits.square().sum().backward()
     found = {name: p.grad for name, p in denoiser.named_parameters() if p.grad is not None}

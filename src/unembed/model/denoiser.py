@@ -144,8 +144,8 @@ class Denoiser(nn.Module):
             None if down is None else (down.weight.index_select(0, entries), down.bias[entries]),
         )
 
-    def _embed(self, entries: Tensor, shortlist: Shortlist | None) -> Tensor:
-        """The tokens' vectors, [MASK] included; entries are of any shape."""
+    def embed(self, entries: Tensor, shortlist: Shortlist | None = None) -> Tensor:
+        """The tokens' vectors, [MASK] included.  # [B, L, D]"""
         if shortlist is None:
             out: Tensor = self.token(entries)
             return out
@@ -172,14 +172,15 @@ class Denoiser(nn.Module):
         padding: Tensor | None = None,
         *,
         at: Tensor | None = None,
-        shortlist: Shortlist | None = None,
+        embedded: Tensor | None = None,
     ) -> Tensor:
         """Run the blocks: the state at every position [B, L, D], or only at those asked for [M, D].
 
         xt: [B, L] tokens and masks; t: [B]; padding: [B, L] true beyond a sequence's length;
-        at: [M] positions in the flattened [B * L]: the last block then computes no others.
+        at: [M] positions in the flattened [B * L]: the last block then computes no others;
+        embedded: [B, L, D] the tokens' vectors, where they have been looked up already.
         """
-        h = self._embed(xt, shortlist)  # [B, L, D]
+        h = self.embed(xt) if embedded is None else embedded  # [B, L, D]
         if self.position is not None:
             h = h + self.position.weight[: xt.shape[1]]
         h = self.input_norm(h)

@@ -24,6 +24,7 @@ from unembed.train.batch import StepMaker, mix_seed
 from unembed.train.batches import BatchPlan
 from unembed.train.config import TrainConfig
 from unembed.train.fit import largest_batch
+from unembed.train.memory import keep_freed_memory
 from unembed.train.objective import Objective
 from unembed.train.optimiser import rate_factor, set_rate
 from unembed.train.run import Run, Watcher
@@ -35,6 +36,8 @@ def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: 
     Returns the averaged model. Under `accelerate launch` every process calls this.
     """
     accelerator = make_accelerator(config)
+    if accelerator.device.type == "cpu":
+        keep_freed_memory()
     with folder_lock(config.output) if accelerator.is_main_process else nullcontext():
         run = Run(config, accelerator, watch)
         try:

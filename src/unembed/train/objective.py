@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from unembed.model.denoiser import Denoiser, Prepared
 from unembed.model.shortlist import Shortlist
+from unembed.model.tied import Tie
 from unembed.train.batch import Group, HeadBatch, Step
 from unembed.train.config import TrainConfig
 
@@ -47,12 +48,15 @@ class Objective(nn.Module):
     def _denoising(self, groups: list[Group], parts: list[Prepared], shortlist: Shortlist | None) -> Tensor:
         """Equation (4): cross-entropy at masked positions only, weighted sample by sample."""
         denoiser = self.denoiser
+        # Where nothing is added to the logits, the token matrix's two uses share a gradient.
+        tie = Tie(denoiser.token.weight) if shortlist is None and denoiser.lexical is None else None
         hidden, words, targets, scales, rows, start = [], [], [], [], [], 0
         for group, prepared in zip(groups, parts, strict=True):
             xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
             at = group.masked.flatten().nonzero().squeeze(1)  # [M]
             row = at // xt.shape[1]  # [M]
-            hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, shortlist=shortlist))  # [M, D]
+            embedded = denoiser.embed(xt, shortlist) if tie is None else tie.look_up(xt)  # [B, L, D]
+            hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embedded))  # [M, D]
             words.append(denoiser.words(prepared, xt, shortlist))  # [B, V or C]
             targets.append(group.x0.flatten()[at])
             scales.append(group.scale[row])
@@ -60,8 +64,8 @@ class Objective(nn.Module):
             start += len(xt)
         h, target, scale = torch.cat(hidden), torch.cat(targets), torch.cat(scales)
         spoken = [word for word in words if word is not None]
-        if not spoken and shortlist is None:
-            entropy = self._tied_cross_entropy(h, target)  # [M]
+        if tie is not None:
+            entropy = self._tied_cross_entropy(h, tie, target)  # [M]
         else:
             logits = denoiser.readout(h, shortlist)  # [M, V or C]
             if spoken:
@@ -70,13 +74,13 @@ class Objective(nn.Module):
             entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
         return (entropy * scale).sum()
 
-    def _tied_cross_entropy(self, h: Tensor, target: Tensor) -> Tensor:
+    def _tied_cross_entropy(self, h: Tensor, tie: Tie, target: Tensor) -> Tensor:
         """Nothing is added to the logits: one call does it.  # [M]
 
         [MASK]'s row is ruled out by its bias; cutting it off would copy the whole matrix's gradient.
         """
         bias = F.pad(self.denoiser.output_bias, (0, 1), value=-torch.inf)  # [V + 1]
-        features, weight = self.denoiser.features(h), self.denoiser.token.weight
+        features, weight = self.denoiser.features(h), tie.output()
         return F.linear_cross_entropy(features, weight, target, linear_bias=bias, reduction="none")
 
     def _head_losses(
