@@ -3,6 +3,7 @@
     python benchmarks/decode.py                                both shapes, all strategies
     python benchmarks/decode.py --shape paper --strategies confidence,euler --repeat 3
     python benchmarks/decode.py --json
+    OMP_NUM_THREADS=1 python benchmarks/decode.py --clock cpu     where other work shares the machine
 
 The naive loop is what one writes first: one sequence at a time, the condition computed anew in every
 step, logits at every position. It asks the same decoder and gives the same tokens, which is checked. Its
@@ -80,10 +81,13 @@ def ours(denoiser: Denoiser, vectors: Tensor, length: int, decoder: Decoder, ste
     return decode(denoiser, vectors, lengths, decoder, steps=steps, seeds=torch.arange(len(vectors))).tokens
 
 
-def rate(work: Callable[[], object], sequences: int) -> float:
-    start = time.perf_counter()
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+def rate(work: Callable[[], object], sequences: int, clock: Callable[[], float]) -> float:
+    start = clock()
     work()
-    return sequences / (time.perf_counter() - start)
+    return sequences / (clock() - start)
 
 
 def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denoiser) -> dict[str, object]:
@@ -115,7 +119,7 @@ def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denois
     for repetition in range(options.repeat):
         order = list(jobs.items()) if repetition % 2 == 0 else list(jobs.items())[::-1]
         for key, (work, sequences) in order:
-            rates[key].append(rate(work, sequences))
+            rates[key].append(rate(work, sequences, CLOCKS[options.clock]))
     row: dict[str, object] = {
         "shape": shape,
         "strategy": name,
@@ -142,14 +146,21 @@ def main() -> None:
         "--few", type=int, default=2, help="sequences for one and naive [default: %(default)s]"
     )
     parser.add_argument("--repeat", type=int, default=1, help="repetitions [default: %(default)s]")
+    parser.add_argument(
+        "--clock", choices=list(CLOCKS), default="wall", help="cpu: processor time [default: %(default)s]"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
+    machine = {"threads": torch.get_num_threads(), "clock": options.clock}
     names = list(DECODERS) if options.strategies == "all" else options.strategies.split(",")
     columns = ("shape", "strategy", "passes", "naive_per_s", "one_per_s", "many_per_s")
     columns += ("one_over_naive", "many_over_naive")
     if not options.json:
-        print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, many = {options.batch}")
+        print(
+            f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
+            f"{options.clock} clock, many = {options.batch}"
+        )
         print("  ".join(f"{column:>15}" for column in columns))
     for shape in SHAPES if options.shape == "both" else [options.shape]:
         denoiser = build(SHAPES[shape])
@@ -157,7 +168,7 @@ def main() -> None:
             row = measure(shape, name, options, denoiser)
             if options.json:
                 print(
-                    json.dumps({**row, "batch": options.batch, "threads": torch.get_num_threads()}),
+                    json.dumps({**row, "batch": options.batch, **machine}),
                     flush=True,
                 )
             else:
