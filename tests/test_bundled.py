@@ -82,3 +82,11 @@ def test_evaluation_by_command_line_on_freshly_prepared_data(tmp_path):
     figures = summary["tables"][0]["rows"][0]["figures"]
     assert figures["token_f1"]["value"] > 0.5
     assert figures["token_f1"]["n"] == 8
+
+
+def test_a_model_writes_texts_as_the_data_has_them(inverter):
+    """Training's own exact match compares the two: "didn ' t" would never match."""
+    checkpoint = inverter.checkpoint
+    text = "he didn't say anything about the money."
+    ids = checkpoint.tokenizer.encode(text, add_special_tokens=False).ids
+    assert checkpoint.texts([checkpoint.vocabulary.encode(np.array(ids))]) == [text]

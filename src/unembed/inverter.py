@@ -18,17 +18,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.decode.registry import DEFAULT, make_decoder
-from unembed.decode.result import Alternative, Frame, Inversion
+from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.window import Settings, invert_window
 from unembed.encoders import Encoder, load_encoder
+from unembed.encoders.surrogate import load_surrogate
 from unembed.errors import MismatchError, UnembedError, UsageError
 from unembed.model.checkpoint import Checkpoint
+from unembed.search.guided import Observer
+from unembed.search.strategies import Guided, make_strategy
+from unembed.search.window import Search, check_guide, search_window
 from unembed.vectors.arrays import is_one, windows
 from unembed.vectors.fit import FitCheck, FitWarning, check_numbers
 
-__all__ = ["Alternative", "FitWarning", "Frame", "Inversion", "Inverter"]
+__all__ = ["Advance", "Alternative", "FitWarning", "Frame", "Inversion", "Inverter"]
 
 BUNDLED = Path(__file__).parent / "assets" / "minilm-en"
+SURROGATE = "surrogate"  # a model's own surrogate, and the folder of the model's that holds it
 BATCH = 64
 WINDOW = 4  # batches of vectors that are sorted by length together
 
@@ -87,6 +92,30 @@ class Inverter:
         """Vectors of texts, by the model's own encoder."""
         return self.encoder.encode(texts)
 
+    def guide(self, encoder: str | Encoder | None = None) -> Encoder:
+        """The encoder that guides a search: the model's own, one by name, or the model's surrogate."""
+        if encoder is None:
+            return self.encoder
+        if not isinstance(encoder, str):
+            found = encoder
+        elif encoder == SURROGATE:
+            found = self.surrogate
+        else:
+            found = load_encoder(encoder, device=str(self.device))
+        check_guide(found, self.checkpoint)
+        return found
+
+    @cached_property
+    def surrogate(self) -> Encoder:
+        """The imitation of its encoder that came with the model: no call of the real one is needed."""
+        folder = self.checkpoint.folder
+        if folder is None or not (folder / SURROGATE).is_dir():
+            raise UnembedError(
+                "This model came without a surrogate.",
+                hint="Train one: unembed surrogate --data DATA -o RUN; then give its folder as the encoder.",
+            )
+        return load_surrogate(folder / SURROGATE, device=str(self.device))
+
     def invert(self, vectors: Any, *, lengths: int | Sequence[int] | None = None, **options: Any) -> Any:
         """The texts that vectors stand for: an `Inversion` for one vector, a list of them for many.
 
@@ -113,6 +142,8 @@ class Inverter:
         guidance: float = 0.0,
         batch: int = BATCH,
         check: bool = True,
+        encoder: str | Encoder | None = None,
+        observe: Observer | None = None,
         **strategy_options: Any,
     ) -> Iterator[Inversion]:
         """The same, one result after the other, in constant memory.
@@ -121,7 +152,12 @@ class Inverter:
         budget of forward passes (None: the strategy's own, mostly one a token). Where the length is
         unknown, up to `candidates` of the likeliest are decoded and ranked. `guidance` above 0
         exaggerates what the vector says. A vector's text depends on the vector, the seed and the
-        options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask.
+        options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask,
+        `max_encoder_calls=2000` for guided.
+
+        The strategy "guided" searches with an encoder at hand: `encoder` is its name, "surrogate", or the
+        encoder itself; by default the one that the model was trained for. `observe` is told after every
+        round. Ctrl-C ends the search, not the inversion: it gives the nearest texts so far.
         """
         counts = {"n_best": n_best, "candidates": candidates, "batch": batch, "steps": steps}
         for name, value in counts.items():
@@ -129,12 +165,25 @@ class Inverter:
                 raise UsageError(f"{name} must be at least 1, got {value}.")
         if lengths is not None:
             self._check_lengths(lengths, vectors)
-        decoder = make_decoder(strategy, **strategy_options)
-        settings = Settings(decoder, steps, n_best, seed, trace, candidates, guidance, batch)
-        return self._stream(vectors, lengths, settings, FitCheck(self.checkpoint) if check else None)
+        chosen = make_strategy(strategy, **strategy_options)
+        search: Search | None = None
+        if isinstance(chosen, Guided):
+            search = Search(chosen, self.guide(encoder), observe)
+            chosen = make_decoder(DEFAULT)
+        elif encoder is not None:
+            raise UsageError(
+                f"The strategy '{strategy}' needs no encoder.", hint="Give strategy='guided' with it."
+            )
+        settings = Settings(chosen, steps, n_best, seed, trace, candidates, guidance, batch)
+        return self._stream(vectors, lengths, settings, search, FitCheck(self.checkpoint) if check else None)
 
     def _stream(
-        self, vectors: Any, lengths: int | Sequence[int] | None, settings: Settings, fit: FitCheck | None
+        self,
+        vectors: Any,
+        lengths: int | Sequence[int] | None,
+        settings: Settings,
+        search: Search | None,
+        fit: FitCheck | None,
     ) -> Iterator[Inversion]:
         start = 0
         for window in windows(vectors, WINDOW * settings.batch):
@@ -149,7 +198,10 @@ class Inverter:
                 known = torch.tensor([int(length) for length in lengths[start:end]])
                 if len(known) < len(window):
                     raise UsageError(f"There are {len(lengths)} lengths, and more vectors than that.")
-            yield from invert_window(self.checkpoint, window, known, settings)
+            if search is None:
+                yield from invert_window(self.checkpoint, window, known, settings)
+            else:
+                yield from search_window(self.checkpoint, window, known, settings, search)
             start = end
 
     def _check_lengths(self, lengths: int | Sequence[int], vectors: Any) -> None:

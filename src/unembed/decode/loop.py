@@ -69,6 +69,7 @@ def decode(
     banned: Sequence[int] = (),
     guidance: float = 0.0,
     end: int | None = None,
+    start: Tensor | None = None,
     watch: Watcher | None = None,
 ) -> Decoded:
     """Texts of equal length out of vectors [B, D], from all positions masked.
@@ -76,7 +77,8 @@ def decode(
     `seeds` [B] are what each sequence's random numbers are made of; without them they are drawn from
     `generator`. `banned` entries are never produced. `guidance` above 0 extrapolates away from what the
     model would say without the vector, at twice the passes. Where texts have an `end` token, what
-    comes after it does not count when hypotheses are compared.
+    comes after it does not count when hypotheses are compared. `start` [B, L] gives some of the tokens,
+    and the others as masks: at least one a text.
     """
     batch, mask_id = len(vectors), denoiser.config.mask_id
     if denoiser.config.length == "fixed":
@@ -89,10 +91,12 @@ def decode(
     width = decoder.width
     rows = torch.arange(batch * width, device=vectors.device)  # [B * width] still in the batch
     sequence = rows // width  # [B * width] whose hypothesis a row is
-    shape = (batch * width, length)
+    if start is None:
+        start = torch.full((batch, length), mask_id, dtype=torch.long, device=vectors.device)
+    tokens = start.repeat_interleave(width, dim=0)  # [B * width, L]
     state = whole = State(
-        tokens=torch.full(shape, mask_id, dtype=torch.long, device=vectors.device),
-        log_prob=torch.zeros(shape, device=vectors.device),
+        tokens=tokens,
+        log_prob=torch.zeros(tokens.shape, device=vectors.device),
         seeds=_hypothesis_seeds(seeds, width),
         mask_id=mask_id,
         steps=decoder.passes(length, steps) // width,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from unembed.decode.base import Decoder
@@ -33,30 +33,38 @@ DECODERS: dict[str, Callable[..., Decoder]] = {
 
 def make_decoder(name: str = DEFAULT, **options: Any) -> Decoder:
     """The decoder of that name; an unknown name or option is an error that lists the known ones."""
-    known = strategy_options(name)
+    made: Decoder = make_named(DECODERS, name, options)
+    return made
+
+
+def make_named(table: Mapping[str, Callable[..., Any]], name: str, options: Mapping[str, Any]) -> Any:
+    """The strategy of that name in a table of them, with its options checked."""
+    known = strategy_options(name, table)
     for option, value in options.items():
         if option not in known:
             raise _unknown_option(name, option, known)
         if not isinstance(value, (known[option], int) if known[option] is float else known[option]):
             raise UsageError(f"The option {option} of '{name}' is a {known[option].__name__}, not {value!r}.")
-    return DECODERS[name](**options)
+    return table[name](**options)
 
 
-def strategy_options(name: str) -> dict[str, type]:
+def strategy_options(name: str, table: Mapping[str, Callable[..., Any]] = DECODERS) -> dict[str, type]:
     """A strategy's own options and their types, told by their defaults."""
-    if name not in DECODERS:
-        close = difflib.get_close_matches(name, DECODERS, n=1)
+    if name not in table:
+        close = difflib.get_close_matches(name, table, n=1)
         guess = f"Did you mean '{close[0]}'? " if close else ""
         raise UsageError(
-            f"There is no decoding strategy '{name}'.", hint=f"{guess}The strategies: {', '.join(DECODERS)}."
+            f"There is no decoding strategy '{name}'.", hint=f"{guess}The strategies: {', '.join(table)}."
         )
-    fields = dataclasses.fields(DECODERS[name])  # type: ignore[arg-type]
+    fields = dataclasses.fields(table[name])  # type: ignore[arg-type]
     return {field.name: type(field.default) for field in fields if field.name != "name"}
 
 
-def parse_options(name: str, typed: Sequence[str]) -> dict[str, Any]:
+def parse_options(
+    name: str, typed: Sequence[str], table: Mapping[str, Callable[..., Any]] = DECODERS
+) -> dict[str, Any]:
     """Options as they are typed, NAME=VALUE, in the types that the strategy wants."""
-    known, out = strategy_options(name), {}
+    known, out = strategy_options(name, table), {}
     for one in typed:
         option, sign, value = one.partition("=")
         if not sign:

@@ -25,6 +25,16 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Advance:
+    """The nearest text after so many encoder calls, where a search was guided by an encoder."""
+
+    calls: int
+    cosine: float
+    text: str
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Inversion:
     """What was read out of one vector."""
 
@@ -35,3 +45,6 @@ class Inversion:
     length_known: bool  # whether the caller said how long the text is
     alternatives: tuple[Alternative, ...] = ()  # the next best texts, best first
     trace: tuple[Frame, ...] | None = None  # the text before and after every step
+    encoder_calls: int = 0  # texts that were embedded to find this one
+    cosine: float | None = None  # of the text's vector to the target, by the encoder that guided the search
+    advances: tuple[Advance, ...] = ()  # every time that the search found a nearer text

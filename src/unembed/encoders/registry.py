@@ -104,6 +104,11 @@ def find_entry(name: str) -> EncoderEntry:
             )
         return ENTRIES["openai:MODEL"].model_copy(update={"name": name})
     path = Path(name).expanduser()
+    if name and (path / "surrogate.json").is_file():
+        return EncoderEntry(
+            name=name, dimension=None, pooling="mean", max_tokens=None, licence="see its encoder's",
+            kind="folder", origin=str(path), module="surrogate",
+        )  # fmt: skip
     if name and path.is_dir():
         return _sentence_transformer(str(path), "folder")
     if "#" in name:

@@ -6,6 +6,7 @@ folder is a pickle, and every file is checked against the digest that config.jso
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from tokenizers import Tokenizer
 
+from unembed.data.align import read_back
 from unembed.encoders.base import EncoderInfo
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import atomic_write, digest_bytes, read_json, write_json
@@ -58,11 +60,12 @@ class Checkpoint(
         self.vocabulary = vocabulary
         self.tokenizer = tokenizer
         self.config = config
+        self.folder: Path | None = None  # where it was loaded from
         self.stored_as = torch.float32  # float16 halves the file; the model computes in float32 either way
 
-    def texts(self, sequences: list[list[int]]) -> list[str]:
-        """The model's entries as texts."""
-        return self.tokenizer.decode_batch([self.vocabulary.decode(entries) for entries in sequences])
+    def texts(self, sequences: Sequence[Sequence[int]]) -> list[str]:
+        """The model's entries as texts, written as the texts of the data are."""
+        return read_back(self.tokenizer, [self.vocabulary.decode(entries) for entries in sequences])
 
     def _save_pretrained(self, save_directory: Path) -> None:
         folder = Path(save_directory)
@@ -122,7 +125,7 @@ class Checkpoint(
                         force_download=force_download,
                         local_files_only=local_files_only,
                         token=token,
-                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER],
+                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER, "surrogate/*"],
                     )
                 )
             except Exception as error:
@@ -157,7 +160,9 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     except (SafetensorError, KeyError, RuntimeError) as error:
         raise DataError(f"{folder / WEIGHTS} does not fit its configuration: {error}") from error
     tokenizer = Tokenizer.from_str(tokenizer_json.decode())
-    return Checkpoint(denoiser.eval(), vocabulary, tokenizer, config)
+    checkpoint = Checkpoint(denoiser.eval(), vocabulary, tokenizer, config)
+    checkpoint.folder = folder
+    return checkpoint
 
 
 def _read_checked(folder: Path, name: str, digests: dict[str, str]) -> bytes:

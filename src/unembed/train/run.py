@@ -47,7 +47,7 @@ class Run:
         self._states = config.output / "state"
         self._identity = run_identity(config, self.corpus.folders)
         restored = load_state(
-            self._states, self.denoiser, self.average.denoiser, self.optimiser, self._identity
+            self._states, self.denoiser, self.average.network, self.optimiser, self._identity
         )
         self.progress = restored or Progress()
         self.ended = any(
@@ -106,7 +106,7 @@ class Run:
 
     def evaluate(self, *, validate: bool, sample: bool) -> None:
         """Validate and sample with the averaged weights; keep them if they are the best so far."""
-        config, average, texts = self.config, self.average.denoiser, self.corpus.validation
+        config, average, texts = self.config, self.average.network, self.corpus.validation
         if validate:
             bound = validation_bound(
                 average, self.checkpoint, texts, size=config.validate_size, noise=config.noise
@@ -149,7 +149,7 @@ class Run:
         }
         described = self.checkpoint.config.model_copy(update={"training": training})
         vocabulary, tokenizer = self.checkpoint.vocabulary, self.checkpoint.tokenizer
-        return Checkpoint(self.average.denoiser, vocabulary, tokenizer, described)
+        return Checkpoint(self.average.network, vocabulary, tokenizer, described)
 
     def save_state(self) -> None:
         """All that a later sitting needs to go on exactly from here."""
@@ -157,7 +157,7 @@ class Run:
             self._states,
             self.progress,
             self.denoiser,
-            self.average.denoiser,
+            self.average.network,
             self.optimiser,
             self._identity,
         )

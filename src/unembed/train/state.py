@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
-from torch import Tensor
+from torch import Tensor, nn
 
 from unembed.errors import DataError, MismatchError
 from unembed.files import atomic_write, digest_bytes, read_json, write_json
-from unembed.model.denoiser import Denoiser
 
 LATEST = "latest.json"
 _START_AGAIN = "Start again in another folder, or restore this file from a copy."
@@ -52,8 +51,8 @@ class Pointer(BaseModel):
 def save_state(
     folder: Path,
     progress: Progress,
-    denoiser: Denoiser,
-    average: Denoiser,
+    network: nn.Module,
+    average: nn.Module,
     optimiser: torch.optim.Optimizer,
     identity: dict[str, Any],
 ) -> None:
@@ -61,9 +60,9 @@ def save_state(
     target = folder / f"step-{progress.step:08d}"
     is_new = not target.exists()
     files = {
-        "weights": dict(denoiser.state_dict()),
+        "weights": dict(network.state_dict()),
         "average": dict(average.state_dict()),
-        "optimiser": _moments(denoiser, optimiser),
+        "optimiser": _moments(network, optimiser),
     }
     digests = {}
     try:
@@ -86,8 +85,8 @@ def save_state(
 
 def load_state(
     folder: Path,
-    denoiser: Denoiser,
-    average: Denoiser,
+    network: nn.Module,
+    average: nn.Module,
     optimiser: torch.optim.Optimizer,
     identity: dict[str, Any],
 ) -> Progress | None:
@@ -105,9 +104,9 @@ def load_state(
         for name, digest in pointer.digests.items()
     }
     try:
-        denoiser.load_state_dict(tensors["weights"])
+        network.load_state_dict(tensors["weights"])
         average.load_state_dict(tensors["average"])
-        _restore_moments(denoiser, optimiser, tensors["optimiser"])
+        _restore_moments(network, optimiser, tensors["optimiser"])
     except (KeyError, RuntimeError) as error:
         raise DataError(f"{source} is not a state of this model: {error}", hint=_START_AGAIN) from error
     return pointer.progress
@@ -155,19 +154,19 @@ def _read_checked(path: Path, digest: str) -> dict[str, Tensor]:
         raise DataError(f"{path} is damaged: {error}") from error
 
 
-def _moments(denoiser: Denoiser, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+def _moments(network: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     """AdamW's state under the parameters' names."""
     out = {}
-    for name, parameter in denoiser.named_parameters():
+    for name, parameter in network.named_parameters():
         for key, value in optimiser.state.get(parameter, {}).items():
             out[f"{name}/{key}"] = torch.as_tensor(value)
     return out
 
 
 def _restore_moments(
-    denoiser: Denoiser, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
+    network: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]
 ) -> None:
-    parameters = dict(denoiser.named_parameters())
+    parameters = dict(network.named_parameters())
     for key, value in tensors.items():
         name, _, kind = key.rpartition("/")
         parameter = parameters[name]

@@ -96,8 +96,9 @@ def free_running(
     )
     originals = texts.texts(chosen)
     truths = [row[row >= 0].tolist() for row in texts.tokens(chosen)]
-    guesses = [vocabulary.decode([e for e in row if e >= 0]) for row in decoded.tokens.tolist()]
-    recovered = checkpoint.tokenizer.decode_batch(guesses)
+    entries = [[entry for entry in row if entry >= 0] for row in decoded.tokens.tolist()]
+    guesses = [vocabulary.decode(row) for row in entries]
+    recovered = checkpoint.texts(entries)
     hits = np.array([token_hits(*pair) for pair in zip(truths, guesses, strict=True)])  # [n, 2]
     return Sample(
         accuracy=float(hits[:, 0].sum() / hits[:, 1].sum()),

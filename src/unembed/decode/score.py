@@ -1,0 +1,83 @@
+"""What the model thinks of a text that is already there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unembed.decode.guided import Guided
+from unembed.decode.rank import NORMALISE, text_score
+from unembed.model.checkpoint import Checkpoint
+
+ROWS = 256  # sequences a pass
+
+
+@torch.no_grad()
+def score_texts(
+    checkpoint: Checkpoint,
+    entries: Sequence[tuple[int, ...]],
+    vectors: NDArray[np.float32],
+    *,
+    length_known: bool = False,
+) -> list[float]:
+    """Each text's score given its vector [n, D], as `rank.text_score` has it.
+
+    The tokens' log-probability is that of revealing them from left to right, by the chain rule: a text
+    of L tokens is L sequences, each with one more token given.
+    """
+    out = [-float("inf")] * len(entries)
+    for length in sorted({len(text) for text in entries if text}):
+        rows = [row for row, text in enumerate(entries) if len(text) == length]
+        for first in range(0, len(rows), max(1, ROWS // length)):
+            part = rows[first : first + max(1, ROWS // length)]
+            scores = _score(checkpoint, [entries[row] for row in part], vectors[part], length_known)
+            for row, score in zip(part, scores, strict=True):
+                out[row] = score
+    return out
+
+
+def _score(
+    checkpoint: Checkpoint,
+    texts: Sequence[tuple[int, ...]],
+    vectors: NDArray[np.float32],
+    length_known: bool,
+) -> list[float]:
+    """The same for texts of one length."""
+    denoiser, vocabulary = checkpoint.denoiser, checkpoint.vocabulary
+    config, device = denoiser.config, denoiser.output_bias.device
+    count, length = len(texts), len(texts[0])
+    known = np.array(texts, dtype=np.int64)  # [n, L]
+    fixed = vocabulary.fixed_length
+    if fixed:
+        known = vocabulary.close(known, np.full(count, length), config.max_length)
+    reach = min(length + 1, config.max_length) if fixed else length  # the end counts where the model says it
+    whole = torch.from_numpy(known).to(device)  # [n, L]
+    e = torch.from_numpy(np.ascontiguousarray(vectors)).to(device)  # [n, D]
+    lengths = torch.full((count,), config.max_length if fixed else length, device=device)
+    model = Guided.read(denoiser, e, lengths, [vocabulary.unknown], 0.0)
+    row = torch.arange(count, device=device).repeat_interleave(reach)  # [n * reach]
+    step = torch.arange(reach, device=device).repeat(count)  # [n * reach]
+    hidden = torch.arange(whole.shape[1], device=device) >= step[:, None]  # [n * reach, L]
+    tokens = whole[row].masked_fill(hidden, config.mask_id)
+    wanted = torch.zeros_like(hidden).scatter_(1, step[:, None], True)
+    logits = model.select(row).logits(tokens, hidden.float().mean(dim=1), wanted)  # [n * reach, V]
+    truth = whole[row, step]  # [n * reach]
+    log_prob = logits.gather(1, truth[:, None]).squeeze(1) - logits.logsumexp(dim=1)
+    summed = log_prob.view(count, reach).sum(dim=1).tolist()  # [n]
+    length_part = [0.0] * count
+    if not fixed and not length_known:
+        length_part = _length_log_prob(denoiser.length_logits(e), length).tolist()
+    normalise = 0.0 if fixed else NORMALISE
+    return [
+        text_score(tokens_part, length_log_prob, length, normalise=normalise)
+        for tokens_part, length_log_prob in zip(summed, length_part, strict=True)
+    ]
+
+
+def _length_log_prob(logits: Tensor, length: int) -> Tensor:
+    """Of one length; logits: [n, max_length + 1]  # [n]"""
+    return torch.log_softmax(logits[:, 1:].float(), dim=1)[:, length - 1]

@@ -1,0 +1,151 @@
+"""A surrogate: a small network that imitates an encoder, learnt from texts and their vectors alone.
+
+Whoever holds the pairs that an inverter is trained on can have one, and search with it as if the
+encoder were at hand, without a single call. Its blocks are BERT's, smaller; its weights are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, check_vectors, clean_texts
+from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
+from unembed.encoders.bert import Bert, BertConfig, Run, mean_pool
+from unembed.errors import DataError
+from unembed.files import atomic_write, digest_bytes, read_json, write_json
+
+if TYPE_CHECKING:
+    from unembed.encoders.registry import EncoderEntry
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER = "surrogate.json", "model.safetensors", "tokenizer.json"
+
+
+class SurrogateConfig(BaseModel):
+    """surrogate.json: what it is and what it imitates."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = FORMAT
+    network: BertConfig
+    imitates: EncoderInfo = Field(description="The encoder whose vectors it learnt.")
+    training: dict[str, Any] = Field(default_factory=dict, description="How it was trained.")
+    digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")
+
+
+class SurrogateNetwork(nn.Module):
+    """Token ids to vectors of length 1."""
+
+    def __init__(self, config: BertConfig, dimension: int) -> None:
+        super().__init__()
+        self.bert = Bert(config)
+        self.project = nn.Linear(config.hidden_size, dimension)
+
+    @torch.no_grad()
+    def initialise(self) -> None:
+        """BERT's own: small normal weights."""
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=0.02)
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+        nn.init.xavier_uniform_(self.project.weight)
+
+    def forward(self, ids: Tensor, runs: Sequence[Run]) -> Tensor:  # [T] -> [B, dimension]
+        return F.normalize(self.project(mean_pool(self.bert(ids, runs), runs)), dim=-1)
+
+
+class Surrogate:
+    """The trained network as an encoder."""
+
+    def __init__(
+        self, network: SurrogateNetwork, tokenizer: Tokenizer, config: SurrogateConfig, device: str = "cpu"
+    ) -> None:
+        self.config = config
+        self.network = network.to(device).eval().requires_grad_(False)
+        self._tokenizer = tokenizer
+        self._device = device
+        self.info = config.imitates.model_copy(
+            update={
+                "name": "surrogate",
+                "source": f"learnt from the vectors of {config.imitates.name}",
+                "digest": config.digests.get(WEIGHTS, ""),
+                "max_tokens": config.network.max_position_embeddings,
+                "normalised": True,
+            }
+        )
+
+    def tokenizer(self) -> Tokenizer:
+        return Tokenizer.from_str(self._tokenizer.to_str())
+
+    @torch.inference_mode()
+    def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> NDArray[np.float32]:
+        cleaned = clean_texts(texts)
+        vectors = np.empty((len(cleaned), self.info.dimension), dtype=np.float32)  # [N, D]
+        longest = self.config.network.max_position_embeddings
+        for start in range(0, len(cleaned), TEXTS_AT_ONCE):
+            encodings = self._tokenizer.encode_batch_fast(
+                cleaned[start : start + TEXTS_AT_ONCE], add_special_tokens=False
+            )
+            # A text without a token still has a vector: that of a single token 0.
+            ids = [encoding.ids[:longest] or [0] for encoding in encodings]
+            for batch in flat_batches(ids, batch_tokens):
+                pooled = self.network(torch.from_numpy(batch.ids).to(self._device), batch.runs)  # [B, D]
+                vectors[start + batch.rows] = pooled.cpu().numpy()
+        return check_vectors(vectors, dimension=self.info.dimension, name=self.info.name)
+
+    def save(self, folder: Path) -> None:
+        """Write the folder; float16 halves it, the network computes in float32."""
+        tensors = {
+            name: value.detach().cpu().half().contiguous() for name, value in self.network.state_dict().items()
+        }
+        files = {WEIGHTS: save_tensors(tensors), TOKENIZER: self._tokenizer.to_str().encode()}
+        for name, content in files.items():
+            with atomic_write(folder / name) as file:
+                file.write(content)
+        digests = {name: digest_bytes(content) for name, content in files.items()}
+        config = self.config.model_copy(update={"digests": digests})
+        write_json(folder / CONFIG, config.model_dump(mode="json"))
+
+
+def load(entry: EncoderEntry, *, device: str | None = None, trust_remote_code: bool = False) -> Surrogate:
+    """The surrogate in a folder."""
+    return load_surrogate(Path(entry.origin), device=device)
+
+
+def load_surrogate(folder: Path, *, device: str | None = None) -> Surrogate:
+    """A surrogate's folder, each file checked against its digest."""
+    try:
+        config = SurrogateConfig.model_validate(read_json(folder / CONFIG))
+        contents = {name: (folder / name).read_bytes() for name in (WEIGHTS, TOKENIZER)}
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} is not a surrogate: {error.filename} is missing.") from error
+    except ValidationError as error:
+        raise DataError(f"{folder / CONFIG} is damaged: {error}") from error
+    for name, content in contents.items():
+        if digest_bytes(content) != config.digests.get(name):
+            raise DataError(f"{folder / name} is damaged: its sha256 is not the one in {CONFIG}.")
+    with torch.device("meta"):
+        network = SurrogateNetwork(config.network, config.imitates.dimension)
+    try:
+        tensors = {name: value.float() for name, value in load_tensors(contents[WEIGHTS]).items()}
+        network.load_state_dict(tensors, assign=True)
+    except (SafetensorError, RuntimeError) as error:
+        raise DataError(f"{folder / WEIGHTS} does not fit {CONFIG}: {error}") from error
+    tokenizer = Tokenizer.from_str(contents[TOKENIZER].decode())
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return Surrogate(network, tokenizer, config, pick_device(device))

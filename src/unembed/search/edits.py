@@ -1,0 +1,92 @@
+"""Edits: from a text that is near to drafts that may be nearer, with masks for the denoiser to fill.
+
+Each takes the entries of a text and a random generator and returns entries, MASK among them. None
+returns what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+MASK = -1  # whatever the model's own number for it
+Entries = tuple[int, ...]
+Edit = Callable[[Entries, np.random.Generator], Entries]
+
+LONGEST_SPAN = 5
+MOST_SCATTERED = 3
+
+
+def span(text: Entries, random: np.random.Generator) -> Entries:
+    """Doubt some words in a row."""
+    size = int(random.integers(1, min(LONGEST_SPAN, len(text)) + 1))
+    first = int(random.integers(0, len(text) - size + 1))
+    return (*text[:first], *([MASK] * size), *text[first + size :])
+
+
+def scatter(text: Entries, random: np.random.Generator) -> Entries:
+    """Doubt some words anywhere."""
+    size = int(random.integers(1, min(MOST_SCATTERED, len(text)) + 1))
+    places = set(random.choice(len(text), size=size, replace=False).tolist())
+    return tuple(MASK if place in places else entry for place, entry in enumerate(text))
+
+
+def insert(text: Entries, random: np.random.Generator) -> Entries:
+    """A word is missing; perhaps its neighbour stands for it."""
+    place = int(random.integers(0, len(text) + 1))
+    grown = [*text[:place], MASK, *text[place:]]
+    if random.random() < 0.5:
+        beside = min(max(place + int(random.choice([-1, 1])), 0), len(text))
+        grown[beside] = MASK
+    return tuple(grown)
+
+
+def delete(text: Entries, random: np.random.Generator) -> Entries:
+    """A word is too many; perhaps its neighbour is wrong too."""
+    if len(text) < 2:
+        return (MASK,)
+    place = int(random.integers(0, len(text)))
+    less = [*text[:place], *text[place + 1 :]]
+    if random.random() < 0.5:
+        less[min(place, len(less) - 1)] = MASK
+    return tuple(less)
+
+
+def move(text: Entries, random: np.random.Generator) -> Entries:
+    """Some words belong elsewhere."""
+    if len(text) < 2:
+        return (MASK,)
+    size = int(random.integers(1, min(3, len(text) - 1) + 1))
+    first = int(random.integers(0, len(text) - size + 1))
+    taken, rest = text[first : first + size], (*text[:first], *text[first + size :])
+    other = [place for place in range(len(rest) + 1) if place != first]
+    place = int(random.choice(other))
+    return (*rest[:place], *taken, *rest[place:])
+
+
+def swap(text: Entries, random: np.random.Generator) -> Entries:
+    """Two words stand in each other's place."""
+    if len(text) < 2:
+        return (MASK,)
+    one, two = sorted(random.choice(len(text), size=2, replace=False).tolist())
+    moved = list(text)
+    moved[one], moved[two] = text[two], text[one]
+    return tuple(moved)
+
+
+def shift(text: Entries, random: np.random.Generator) -> Entries:
+    """A word is missing here and another too many there: the length stays."""
+    return insert(delete(text, random), random) if len(text) > 1 else (MASK,)
+
+
+# How often each is tried; benchmarks/guided.py --edits counts what each of them gains.
+EDITS: dict[str, tuple[float, Edit]] = {
+    "span": (3.0, span),
+    "scatter": (3.0, scatter),
+    "insert": (1.0, insert),
+    "delete": (1.0, delete),
+    "move": (1.0, move),
+    "swap": (1.0, swap),
+    "shift": (1.0, shift),
+}

@@ -1,0 +1,189 @@
+"""Guided inversion: propose with the denoiser, judge with the encoder, keep what comes nearer.
+
+The encoder is a black box here: it is only asked for the vectors of texts, and its calls are the cost.
+A target begins with the plain inversion's texts. Then, round after round, the nearest texts so far are
+edited, the edits' masks are filled by the denoiser, the new texts are embedded, and the nearest stay.
+All targets of a window go through each round together, so that every pass and every call is a full batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unembed.decode.noise import combine, vector_seeds
+from unembed.encoders.base import Encoder
+from unembed.model.checkpoint import Checkpoint
+from unembed.search.edits import EDITS, Entries
+from unembed.search.hunt import Hunt, Hypothesis
+from unembed.search.refill import refill
+from unembed.search.strategies import Guided
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """An edited text on its way to the encoder."""
+
+    entries: Entries
+    aim: Floats  # [D] the vector that the denoiser is told
+    made_by: str
+
+
+# Told after every round; returns which hunts go on, or None for all.
+Observer = Callable[[Sequence[Hunt]], Sequence[bool] | None]
+
+
+class GuidedSearch:
+    """One window of vectors against one encoder."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        encoder: Encoder,
+        settings: Guided,
+        *,
+        batch: int = 64,
+        seed: int = 0,
+        lengths: Sequence[int] | None = None,
+    ) -> None:
+        self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
+        self.batch, self.seed, self.lengths = batch, seed, lengths
+        self.interrupted = False
+        names = list(EDITS)
+        weights = np.array([EDITS[name][0] for name in names])
+        self._edits, self._shares = names, weights / weights.sum()
+
+    def run(
+        self, vectors: Floats, starts: Sequence[Sequence[Entries]], observe: Observer | None = None
+    ) -> list[Hunt]:
+        """Search for the texts of vectors [n, D], each from its own first texts, likeliest first.
+
+        It ends when every target is found or has spent its budget, at the deadline, or at a
+        KeyboardInterrupt: the hunts hold the nearest texts so far whenever that is.
+        """
+        settings = self.settings
+        targets = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        seeds = vector_seeds(vectors, self.seed)  # [n]
+        hunts = [
+            Hunt(
+                target,
+                np.random.default_rng(seed & (2**63 - 1)),
+                budget=settings.max_encoder_calls,
+                width=settings.beam,
+                near_enough=settings.near_enough,
+                length=None if self.lengths is None else self.lengths[place],
+            )
+            for place, (target, seed) in enumerate(
+                zip(targets.astype(np.float32), seeds.tolist(), strict=True)
+            )
+        ]
+        began = time.monotonic()
+        try:
+            drafts = [
+                [_Draft(entries, hunt.target, "start") for entries in start]
+                for hunt, start in zip(hunts, starts, strict=True)
+            ]
+            self._embed(hunts, drafts)
+            number, active = 0, hunts
+            while active := self._going(active, observe):
+                if settings.seconds and time.monotonic() - began >= settings.seconds:
+                    break
+                number += 1
+                self._embed(active, self._propose(active, number))
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return hunts
+
+    def _going(self, hunts: Sequence[Hunt], observe: Observer | None) -> list[Hunt]:
+        wanted = observe(hunts) if observe is not None else None
+        return [
+            hunt
+            for place, hunt in enumerate(hunts)
+            if hunt.left > 0
+            and not hunt.found
+            and hunt.beam
+            and hunt.idle < self.settings.patience
+            and (wanted is None or wanted[place])
+        ]
+
+    def _propose(self, hunts: Sequence[Hunt], number: int) -> list[list[_Draft]]:
+        """Edited texts with their masks filled, for each hunt."""
+        longest = self.checkpoint.config.denoiser.max_length
+        # A text of fixed length needs room for its end.
+        longest -= 1 if self.checkpoint.vocabulary.fixed_length else 0
+        drafts: list[_Draft] = []
+        owner: list[int] = []
+        for place, hunt in enumerate(hunts):
+            for parent in hunt.beam:
+                for _ in range(self.settings.proposals):
+                    draft = self._edit(hunt, parent)
+                    if 1 <= len(draft.entries) <= longest and hunt.length in (None, len(draft.entries)):
+                        drafts.append(draft)
+                        owner.append(place)
+        seeds = torch.tensor([int(hunt.random.integers(2**62)) for hunt in hunts])  # [n]
+        order = torch.tensor(_numbers_within(owner))
+        filled, passes = refill(
+            self.checkpoint,
+            [draft.entries for draft in drafts],
+            np.stack([draft.aim for draft in drafts]),
+            combine(seeds[torch.tensor(owner)], order, number),
+            steps=self.settings.steps,
+            temperature=self.settings.temperature,
+            batch=self.batch,
+        )
+        out: list[list[_Draft]] = [[] for _ in hunts]
+        for place, draft, entries, cost in zip(owner, drafts, filled, passes.tolist(), strict=True):
+            out[place].append(_Draft(entries, draft.aim, draft.made_by))
+            hunts[place].forward_passes += cost
+        return out
+
+    def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
+        name = self._edits[int(hunt.random.choice(len(self._edits), p=self._shares))]
+        entries = EDITS[name][1](parent.entries, hunt.random)
+        aim = hunt.target
+        if self.settings.overshoot and hunt.random.random() < 0.5:
+            # Beyond the target, away from where the text is now: what it lacks is said twice.
+            aim = aim + self.settings.overshoot * (aim - parent.vector)
+            aim = (aim / np.linalg.norm(aim)).astype(np.float32)
+            name += "+"
+        return _Draft(entries, aim, name)
+
+    def _embed(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[_Draft]]) -> None:
+        """Embed what is new of each hunt's drafts, within its budget, and let it keep the nearest."""
+        flat = [draft for some in drafts for draft in some]
+        texts = self.checkpoint.texts([draft.entries for draft in flat])
+        chosen: list[list[int]] = []  # places among the flat ones
+        first = 0
+        for hunt, some in zip(hunts, drafts, strict=True):
+            chosen.append([first + place for place in hunt.fresh(texts[first : first + len(some)])])
+            first += len(some)
+        wanted = [texts[place] for places in chosen for place in places]
+        vectors = self.encoder.encode(wanted) if wanted else np.zeros((0, 1), np.float32)  # [m, D]
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        first = 0
+        for hunt, places in zip(hunts, chosen, strict=True):
+            own = vectors[first : first + len(places)]  # [k, D]
+            first += len(places)
+            hunt.add(
+                [
+                    Hypothesis(flat[place].entries, texts[place], vector, cosine, flat[place].made_by)
+                    for place, vector, cosine in zip(places, own, (own @ hunt.target).tolist(), strict=True)
+                ]
+                if places
+                else []
+            )
+
+
+def _numbers_within(owner: Sequence[int]) -> list[int]:
+    """0, 1, 2, ... within each owner's stretch."""
+    out: list[int] = []
+    for place, own in enumerate(owner):
+        out.append(out[-1] + 1 if place and owner[place - 1] == own else 0)
+    return out

@@ -1,0 +1,80 @@
+"""Refilling: the denoiser says what could stand where a draft has masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
+from unembed.decode.choose import sampled
+from unembed.decode.loop import decode
+from unembed.model.checkpoint import Checkpoint
+from unembed.search.edits import MASK, Entries
+
+
+@dataclass(frozen=True)
+class Refill(BaseDecoder):
+    """Tokens are sampled at every mask; the surest of them stay, the others are sampled again."""
+
+    temperature: float = 1.0
+    name: str = "refill"
+
+    def passes(self, length: int, steps: int | None) -> int:
+        return min(length, steps or 1)
+
+    def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
+        token, log_prob = sampled(logits, state.uniform()[wanted], self.temperature)  # [M]
+        sure = spread(log_prob, wanted, -torch.inf)  # [B, L]
+        now = largest(sure, share_now(wanted.sum(dim=1), state)) & wanted  # [B, L]
+        chosen = now[wanted]  # [M]
+        return state.reveal(now, token[chosen], log_prob[chosen])
+
+
+def refill(
+    checkpoint: Checkpoint,
+    drafts: Sequence[Entries],
+    vectors: NDArray[np.float32],
+    seeds: Tensor,
+    *,
+    steps: int,
+    temperature: float,
+    batch: int,
+) -> tuple[list[Entries], NDArray[np.int64]]:
+    """Drafts without their masks, and the forward passes of each.  # [n]
+
+    vectors: [n, D], what each draft is to say; seeds: [n].
+    """
+    config, vocabulary = checkpoint.config.denoiser, checkpoint.vocabulary
+    device = checkpoint.denoiser.output_bias.device
+    filled = list(drafts)
+    passes = np.zeros(len(drafts), dtype=np.int64)
+    masked = [place for place, draft in enumerate(drafts) if MASK in draft]
+    for length in sorted({len(drafts[place]) for place in masked}):
+        bucket = [place for place in masked if len(drafts[place]) == length]
+        for first in range(0, len(bucket), batch):
+            rows = bucket[first : first + batch]
+            entries = np.array([drafts[row] for row in rows], dtype=np.int64)  # [B, L]
+            if vocabulary.fixed_length:
+                entries = vocabulary.close(entries, np.full(len(rows), length), config.max_length)
+            start = torch.from_numpy(np.where(entries == MASK, config.mask_id, entries)).to(device)
+            banned = [vocabulary.unknown]
+            banned += [vocabulary.end, vocabulary.pad] if vocabulary.fixed_length else []
+            decoded = decode(
+                checkpoint.denoiser,
+                torch.from_numpy(vectors[rows]).to(device),
+                torch.full((len(rows),), length, device=device),
+                Refill(temperature),
+                steps=steps,
+                seeds=seeds[rows].to(device),
+                banned=banned,
+                start=start,
+            )
+            passes[rows] = decoded.forward_passes.cpu().numpy()
+            for row, tokens in zip(rows, decoded.tokens[:, :length].tolist(), strict=True):
+                filled[row] = tuple(tokens)
+    return filled, passes

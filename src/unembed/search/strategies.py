@@ -1,0 +1,57 @@
+"""Every strategy by name: the decoders, and the search that an encoder guides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unembed.decode.base import Decoder
+from unembed.decode.registry import DECODERS, make_named
+from unembed.decode.registry import parse_options as _parse
+from unembed.decode.registry import strategy_options as _options
+from unembed.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Guided:
+    """Search with an encoder at hand: propose with the denoiser, keep what comes nearer to the vector."""
+
+    max_encoder_calls: int = 2000  # a vector
+    seconds: float = 0.0  # a deadline for the vectors that are searched for together; 0: none
+    starts: int = 10  # texts of the plain inversion to begin with
+    beam: int = 6  # nearest texts that are edited
+    proposals: int = 10  # edits of each, a round
+    steps: int = 2  # forward passes that fill an edit's masks
+    temperature: float = 1.0
+    overshoot: float = 1.0  # how far beyond the target half of the edits aim
+    near_enough: float = 0.99999  # the cosine at which a text counts as found
+    patience: int = 20  # rounds without a new text until it gives up
+    name: str = "guided"
+
+    def __post_init__(self) -> None:
+        for name, least in {
+            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "steps": 1,
+            "temperature": 0, "overshoot": 0, "patience": 1,
+        }.items():  # fmt: skip
+            if getattr(self, name) < least:
+                raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
+
+
+STRATEGIES: dict[str, Callable[..., Decoder | Guided]] = {**DECODERS, "guided": Guided}
+
+
+def make_strategy(name: str, **options: Any) -> Decoder | Guided:
+    """The strategy of that name; an unknown name or option is an error that lists the known ones."""
+    made: Decoder | Guided = make_named(STRATEGIES, name, options)
+    return made
+
+
+def strategy_options(name: str) -> dict[str, type]:
+    """A strategy's own options and their types."""
+    return _options(name, STRATEGIES)
+
+
+def parse_options(name: str, typed: Sequence[str]) -> dict[str, Any]:
+    """Options as they are typed, NAME=VALUE, in the types that the strategy wants."""
+    return _parse(name, typed, STRATEGIES)

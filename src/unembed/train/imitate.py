@@ -1,0 +1,216 @@
+"""Training a surrogate: a small network learns an encoder's vectors from prepared data.
+
+The loss is one minus the cosine. A step is a pure function of the seed, the step's number and the
+weights, as in the inverter's training, so that a run goes on exactly where it was stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from unembed.data.lock import folder_lock
+from unembed.data.prepared import PreparedData
+from unembed.encoders.bert import BertConfig, Run
+from unembed.encoders.fetch import require_fetched
+from unembed.encoders.surrogate import Surrogate, SurrogateConfig, SurrogateNetwork
+from unembed.errors import UsageError
+from unembed.train.batches import BatchPlan, TrainingTexts
+from unembed.train.ema import Average
+from unembed.train.log import RunLog
+from unembed.train.loop import stop_requests
+from unembed.train.memory import keep_freed_memory
+from unembed.train.state import Progress, load_state, save_state
+
+VALIDATE = 2000  # texts
+
+
+class ImitateConfig(BaseModel):
+    """Data, network and schedule of a surrogate."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: tuple[Path, ...] = Field(description="Prepared data; repeat for more than one folder.")
+    output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")
+    start: str | None = Field(
+        default=None, description="Take the token vectors of this static encoder: potion; none: random."
+    )
+    hidden: int = Field(default=256, ge=1, description="Width.")
+    layers: int = Field(default=4, ge=1, description="Blocks.")
+    heads: int = Field(default=8, ge=1, description="Attention heads.")
+    ffn: int = Field(default=1024, ge=1, description="Feed-forward width.")
+    max_tokens: int = Field(default=32, ge=1, description="Leave out longer texts.")
+    batch: int = Field(default=256, ge=1, description="Texts a step.")
+    groups: int = Field(default=8, ge=1, description="Lengths mixed in a step.")
+    steps: int = Field(default=10_000, ge=1, description="Updates in all.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Peak rate.")
+    warmup: int = Field(default=300, ge=0, description="Steps until the peak rate.")
+    hold: float = Field(default=0.4, ge=0, lt=1, description="Share of the run at the peak rate.")
+    weight_decay: float = Field(default=0.01, ge=0, description="Decoupled decay of matrices.")
+    ema: float = Field(default=0.999, ge=0, lt=1, description="Decay of the averaged weights, warmed up.")
+    seed: int = Field(default=0, ge=0, description="Seed of everything.")
+    log_every: int = Field(default=100, ge=1, description="Steps between log lines.")
+    validate_every: int = Field(default=1000, ge=1, description="Steps between validations.")
+    save_every: int = Field(default=1000, ge=1, description="Steps between saved states.")
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, (str, Path)) else value
+
+    def lasting(self) -> dict[str, Any]:
+        """What a resumed run must share."""
+        free = {"data", "output", "log_every", "validate_every", "save_every"}
+        return {k: v for k, v in self.model_dump(mode="json").items() if k not in free}
+
+
+Watch = Callable[[str, Progress, dict[str, float]], None]
+
+
+def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures: None) -> Surrogate:
+    """Train, or go on; the averaged network is written to the output folder and returned."""
+    keep_freed_memory()
+    with folder_lock(config.output), stop_requests() as stop:
+        folders = [PreparedData.open(folder) for folder in config.data]
+        if not folders:
+            raise UsageError("There is no data to learn from.", hint="Give prepared data with --data.")
+        sides = [
+            TrainingTexts([data.split(side) for data in folders], min_tokens=1, max_tokens=config.max_tokens)
+            for side in ("train", "validation")
+        ]
+        tokenizer, imitated = folders[0].tokenizer(), folders[0].manifest.encoder
+        torch.manual_seed(config.seed)
+        network = _network(config, tokenizer, imitated.dimension)
+        average = Average(network, config.ema)
+        optimiser = _optimiser(network, config)
+        identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
+        progress = load_state(config.output / "state", network, average.network, optimiser, identity)
+        progress = progress or Progress()
+        log = RunLog(config.output, from_step=progress.step)
+        plan = BatchPlan(sides[0].lengths, batch=config.batch, groups=config.groups, seed=config.seed)
+
+        def surrogate() -> Surrogate:
+            training = {"step": progress.step, "seconds": round(progress.seconds, 1), **identity}
+            settings = SurrogateConfig(network=network.bert.config, imitates=imitated, training=training)
+            return Surrogate(average.network, tokenizer, settings)
+
+        began, before = time.monotonic(), progress.seconds
+        while progress.step < config.steps and not stop.is_set():
+            _set_rate(optimiser, config, progress.step)
+            loss = _step(network, sides[0], plan[progress.step])
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+            average.update(network, progress.step)
+            samples = progress.samples + sum(map(len, plan[progress.step]))
+            seconds = before + time.monotonic() - began
+            progress = Progress(step=progress.step + 1, seconds=seconds, samples=samples)
+            figures = {"cosine": 1.0 - loss.item()}
+            if progress.step % config.log_every == 0:
+                log.write("train", progress.step, seconds=round(seconds, 1), **figures)
+                watch("train", progress, figures)
+            if progress.step % config.validate_every == 0 or progress.step == config.steps:
+                figures = {"cosine": validate(average.network, sides[1])}
+                log.write("validation", progress.step, seconds=round(seconds, 1), **figures)
+                watch("validation", progress, figures)
+            if progress.step % config.save_every == 0 or progress.step == config.steps:
+                save_state(config.output / "state", progress, network, average.network, optimiser, identity)
+                surrogate().save(config.output / "latest")
+        if stop.is_set():
+            save_state(config.output / "state", progress, network, average.network, optimiser, identity)
+            log.close()
+            raise KeyboardInterrupt
+        log.close()
+        found = surrogate()
+        found.save(config.output / "latest")
+        return found
+
+
+def _network(config: ImitateConfig, tokenizer: Tokenizer, dimension: int) -> SurrogateNetwork:
+    network = SurrogateNetwork(
+        BertConfig(
+            vocab_size=tokenizer.get_vocab_size(with_added_tokens=True),
+            hidden_size=config.hidden,
+            num_hidden_layers=config.layers,
+            num_attention_heads=config.heads,
+            intermediate_size=config.ffn,
+            max_position_embeddings=config.max_tokens,
+        ),
+        dimension,
+    )
+    network.initialise()
+    if config.start is not None:
+        _take_words(network, tokenizer, config.start)
+    return network
+
+
+@torch.no_grad()
+def _take_words(network: SurrogateNetwork, tokenizer: Tokenizer, name: str) -> None:
+    """Begin with a static encoder's token vectors, for the tokens that both know."""
+    folder = require_fetched(name)
+    table = load_file(folder / "model.safetensors")["embeddings"].float()  # [V', D]
+    words = network.bert.words.weight  # [V, D]
+    if table.shape[1] != words.shape[1]:
+        raise UsageError(
+            f"The token vectors of {name} have {table.shape[1]} dimensions, the network {words.shape[1]}.",
+            hint=f"Give --hidden {table.shape[1]}.",
+        )
+    theirs = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
+    ours = tokenizer.get_vocab()
+    shared = sorted(ours.keys() & theirs.keys())
+    rows = torch.tensor([ours[word] for word in shared])
+    found = table[torch.tensor([theirs[word] for word in shared])]
+    # At the size of the random ones: the norm that follows sees them beside the positions.
+    words[rows] = found * (words.std() / found.std())
+
+
+def _optimiser(network: SurrogateNetwork, config: ImitateConfig) -> torch.optim.AdamW:
+    matrices = [weight for name, weight in network.named_parameters() if _decays(name, weight)]
+    others = [weight for name, weight in network.named_parameters() if not _decays(name, weight)]
+    groups = [
+        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.98), fused=True)
+
+
+def _decays(name: str, weight: Tensor) -> bool:
+    return weight.ndim >= 2 and "words" not in name and "positions" not in name
+
+
+def _set_rate(optimiser: torch.optim.Optimizer, config: ImitateConfig, step: int) -> None:
+    warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
+    falling = max(0.0, step / config.steps - config.hold) / (1.0 - config.hold)
+    for group in optimiser.param_groups:
+        group["lr"] = config.learning_rate * warm * (1.0 - falling)
+
+
+def _step(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarray]) -> Tensor:
+    """One minus the mean cosine of a batch."""
+    ids, runs, targets = [], [], []
+    for group in groups:
+        tokens = texts.tokens(group)  # [n, L], all of one length
+        ids.append(tokens.ravel())
+        runs.append(Run(*tokens.shape))
+        targets.append(texts.vectors(group))
+    vectors = network(torch.from_numpy(np.concatenate(ids)), runs)  # [B, D]
+    target = torch.nn.functional.normalize(torch.from_numpy(np.concatenate(targets)), dim=1)  # [B, D]
+    return 1.0 - (vectors * target).sum(dim=1).mean()
+
+
+@torch.no_grad()
+def validate(network: SurrogateNetwork, texts: TrainingTexts) -> float:
+    """The mean cosine on the first validation texts."""
+    chosen = np.arange(min(VALIDATE, len(texts)))
+    groups = [chosen[texts.lengths[chosen] == length] for length in np.unique(texts.lengths[chosen])]
+    return 1.0 - float(_step(network, texts, groups))
