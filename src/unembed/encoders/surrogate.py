@@ -110,7 +110,8 @@ class Surrogate:
     def save(self, folder: Path) -> None:
         """Write the folder; float16 halves it, the network computes in float32."""
         tensors = {
-            name: value.detach().cpu().half().contiguous() for name, value in self.network.state_dict().items()
+            name: value.detach().cpu().half().contiguous()
+            for name, value in self.network.state_dict().items()
         }
         files = {WEIGHTS: save_tensors(tensors), TOKENIZER: self._tokenizer.to_str().encode()}
         for name, content in files.items():

@@ -26,6 +26,9 @@ from unembed.search.strategies import Guided
 
 Floats = NDArray[np.float32]
 
+# How likely a draft is edited once more: at first, more for each round that brought nothing nearer, at most.
+ONCE_AGAIN, STALE, MOST_AGAIN = 0.2, 0.05, 0.6
+
 
 @dataclass(frozen=True)
 class _Draft:
@@ -145,8 +148,13 @@ class GuidedSearch:
         return out
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
-        name = self._edits[int(hunt.random.choice(len(self._edits), p=self._shares))]
-        entries = EDITS[name][1](parent.entries, hunt.random)
+        name, entries = "", parent.entries
+        # One edit, often another on top of it: the longer nothing came nearer, the more.
+        again = min(MOST_AGAIN, ONCE_AGAIN + STALE * hunt.stale)
+        while not name or hunt.random.random() < again:
+            kind = self._edits[int(hunt.random.choice(len(self._edits), p=self._shares))]
+            name = kind if not name else "several"
+            entries = EDITS[kind][1](entries, hunt.random)
         aim = hunt.target
         if self.settings.overshoot and hunt.random.random() < 0.5:
             # Beyond the target, away from where the text is now: what it lacks is said twice.

@@ -36,6 +36,7 @@ class Hunt:
     calls: int = 0
     forward_passes: int = 0
     idle: int = 0  # rounds without a new text
+    stale: int = 0  # rounds without a nearer text
 
     @property
     def best(self) -> Hypothesis | None:
@@ -62,11 +63,13 @@ class Hunt:
 
     def add(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Take in what was embedded, in this order: one call each."""
+        before = self.calls
         for one in hypotheses:
             self.calls += 1
             self.tried[one.text] = one
             if not self.history or one.cosine > self.history[-1][1].cosine:
                 self.history.append((self.calls, one))
         self.idle = 0 if hypotheses else self.idle + 1
+        self.stale = 0 if self.history and self.history[-1][0] > before else self.stale + 1
         # Of equally near texts the one that came first stays: the sort is stable.
         self.beam = sorted([*self.beam, *hypotheses], key=lambda one: -one.cosine)[: self.width]

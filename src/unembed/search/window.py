@@ -44,7 +44,8 @@ def search_window(
         return invert_window(checkpoint, window, lengths, settings)
     first = replace(settings, n_best=max(search.strategy.starts, settings.n_best), trace=False)
     plain = invert_window(checkpoint, window, lengths, first)
-    starts = [[_entries(checkpoint, one.tokens) for one in (found, *found.alternatives)] for found in plain]
+    texts = [[found.tokens, *(one.tokens for one in found.alternatives)] for found in plain]
+    starts = [[_entries(checkpoint, tokens) for tokens in some] for some in texts]
     guided = GuidedSearch(
         checkpoint,
         search.encoder,
@@ -126,6 +127,4 @@ def rank(
 
 def _frames(checkpoint: Checkpoint, hunt: Hunt) -> tuple[Frame, ...]:
     """Every nearer text in turn."""
-    return tuple(
-        Frame(tuple(checkpoint.vocabulary.decode(one.entries)), one.text) for _, one in hunt.history
-    )
+    return tuple(Frame(tuple(checkpoint.vocabulary.decode(one.entries)), one.text) for _, one in hunt.history)

@@ -93,8 +93,8 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
         average = Average(network, config.ema)
         optimiser = _optimiser(network, config)
         identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
-        progress = load_state(config.output / "state", network, average.network, optimiser, identity)
-        progress = progress or Progress()
+        saved = load_state(config.output / "state", network, average.network, optimiser, identity)
+        progress = saved or Progress()
         log = RunLog(config.output, from_step=progress.step)
         plan = BatchPlan(sides[0].lengths, batch=config.batch, groups=config.groups, seed=config.seed)
 
@@ -107,7 +107,7 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
         while progress.step < config.steps and not stop.is_set():
             _set_rate(optimiser, config, progress.step)
             loss = _step(network, sides[0], plan[progress.step])
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
@@ -205,7 +205,8 @@ def _step(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarr
         targets.append(texts.vectors(group))
     vectors = network(torch.from_numpy(np.concatenate(ids)), runs)  # [B, D]
     target = torch.nn.functional.normalize(torch.from_numpy(np.concatenate(targets)), dim=1)  # [B, D]
-    return 1.0 - (vectors * target).sum(dim=1).mean()
+    loss: Tensor = 1.0 - (vectors * target).sum(dim=1).mean()
+    return loss
 
 
 @torch.no_grad()
