@@ -99,6 +99,103 @@ def test_watch_shows_the_masks_on_stderr(model: str) -> None:
     assert [frame["text"] for frame in row["trace"]][-1] == row["recovered"]
 
 
+GUIDED = ("-s", "guided", "--max-encoder-calls", "40")
+
+
+def test_a_guided_round_trip(model: str) -> None:
+    [row] = rows(run(TEXTS[0], "-m", model, *GUIDED, "--json"))
+    assert row["strategy"] == "guided"
+    assert row["encoder_calls"] == 40
+    assert row["cosine"] == pytest.approx(row["guide_cosine"], abs=1e-5)
+    assert row["forward_passes"] > 0
+    [plain] = rows(run(TEXTS[0], "-m", model, "--json"))
+    assert plain["encoder_calls"] == 0
+    assert "guide_cosine" not in plain
+    assert row["cosine"] >= plain["cosine"]
+    shown = run(TEXTS[0], "-m", model, *GUIDED)
+    assert "40 encoder calls" in shown.stdout
+    assert shown.stderr == ""  # a bar is for a terminal
+
+
+def test_watch_shows_the_nearest_texts_in_turn(model: str) -> None:
+    result = run(TEXTS[0], "-m", model, *GUIDED, "--watch", "--json")
+    [row] = rows(result)
+    lines = result.stderr.splitlines()
+    assert len(lines) == len(row["advances"]) == len(row["trace"]) > 1
+    assert lines[0].split()[:2] == ["1", "calls"]
+    assert row["recovered"] in lines[-1]
+    cosines = [float(line.split()[2]) for line in lines]
+    assert cosines == sorted(cosines)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+def test_a_guided_output(model: str, vectors: np.ndarray, tmp_path: Path, name: str) -> None:
+    np.save(tmp_path / "v.npy", vectors)
+    args = ("-e", str(tmp_path / "v.npy"), "-m", model, "-o", str(tmp_path / name), "--json")
+    [first] = rows(run(*args, *GUIDED))
+    assert (first["texts"], first["earlier"]) == (3, 0)
+    [again] = rows(run(*args, *GUIDED))
+    assert again["earlier"] == 3
+    other = run(*args, "-s", "guided", "--max-encoder-calls", "41")
+    assert isinstance(other.exception, UnembedError)
+    assert "options differ" in other.exception.message
+    if name.endswith(".parquet"):
+        written = pytest.importorskip("pyarrow.parquet").read_table(tmp_path / name).to_pylist()
+    else:
+        written = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+    for row in written:
+        assert row["encoder_calls"] == 40
+        assert 0 < row["cosine"] <= 1
+        assert "advances" not in row
+
+
+class _Pressed:
+    """The encoder, during whose second batch of drafts somebody presses Ctrl-C."""
+
+    def __init__(self) -> None:
+        self._encoder = load_encoder()
+        self.info, self.tokenizer = self._encoder.info, self._encoder.tokenizer
+        self._batches = 0
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        self._batches += len(texts) > 5
+        if self._batches == 2 and len(texts) > 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return self._encoder.encode(texts)
+
+
+def test_an_interrupted_search_shows_the_best_so_far(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unembed.inverter.load_encoder", lambda *_, **__: _Pressed())
+    result = run(TEXTS[0], TEXTS[1], "-m", model, *GUIDED[:2])
+    assert result.exit_code == 130
+    assert "nearest text so far" in result.stderr
+    assert result.stdout.count("recovered") == 1
+    assert "encoder calls" in result.stdout
+
+
+def test_an_interrupted_search_writes_nothing_half_searched(
+    model: str, vectors: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "v.npy", vectors)
+    monkeypatch.setattr("unembed.inverter.load_encoder", lambda *_, **__: _Pressed())
+    output = tmp_path / "out.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        CliRunner().invoke(
+            cli,
+            ["invert", "-e", str(tmp_path / "v.npy"), "-m", model, *GUIDED, "-o", str(output)],
+            standalone_mode=False,
+            catch_exceptions=False,
+        )
+    assert not output.exists()
+    assert output.with_name("out.jsonl.rows").read_bytes() == b""
+
+
+def test_a_model_without_a_surrogate_says_so(model: str) -> None:
+    result = run(TEXTS[0], "-m", model, *GUIDED, "--encoder", "surrogate")
+    assert isinstance(result.exception, UnembedError)
+    assert "without a surrogate" in result.exception.message
+
+
 def test_vectors_of_another_encoder_are_told(model: str, vectors: np.ndarray, tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", vectors * 7)
     result = run("-e", str(tmp_path / "v.npy"), "-m", model)
@@ -160,6 +257,10 @@ def test_killed_and_run_again_gives_the_same_file(model: str, tmp_path: Path) ->
         (["text", "--option", "share=1"], "no option 'share'"),
         (["text", "--option", "share"], "not NAME=VALUE"),
         (["text", "--steps", "0"], "steps"),
+        (["text", "--encoder", "minilm"], "--encoder goes with --strategy guided"),
+        (["text", "--max-encoder-calls", "5"], "--max-encoder-calls goes with --strategy guided"),
+        (["text", "-s", "guided", "--option", "beam=0"], "beam must be at least 1"),
+        (["text", "-s", "guided", "--encoder", "./nowhere"], "nowhere"),
         (["text", "--length", "four"], "not a number"),
         (["text", "-m", "./nowhere"], "no model folder"),
         (["text", "--length", "99"], "1 to 8 tokens"),

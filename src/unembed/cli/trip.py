@@ -22,7 +22,7 @@ class Trip:
 
     text: str
     result: Inversion
-    cosine: float  # between the vectors of both texts
+    cosine: float  # between the vectors of both texts, by the model's own encoder
     spans: tuple[tuple[int, int], ...]  # of the recovered words that agree
     words: int  # of the text
     strategy: str
@@ -33,10 +33,12 @@ class Trip:
         """One JSON object."""
         row = as_row(0, self.result)
         del row["index"]
+        guide = row.pop("cosine")  # by the encoder that guided, which may be another
         return {
             "text": self.text,
             "recovered": row.pop("text"),
-            "cosine": round(self.cosine, 4),
+            "cosine": round(self.cosine, 6),
+            **({} if guide is None else {"guide_cosine": round(guide, 6)}),
             "words_agreeing": len(self.spans),
             "words": self.words,
             **row,
@@ -50,7 +52,7 @@ def round_trip(
     inverter: Inverter,
     texts: Sequence[str],
     settings: dict[str, Any],
-    stream: Callable[[Inverter, Any, dict[str, Any]], Iterator[Inversion]],
+    invert: Callable[[Any, dict[str, Any]], Sequence[Inversion]],
 ) -> Iterator[Trip]:
     """Each text on its own, so that its time is its own."""
     from unembed.data.align import tokenise
@@ -63,7 +65,7 @@ def round_trip(
             say(f"Note: this text has {size} tokens, and the model writes at most {inverter.max_length}.")
         own = {**settings, "lengths": lengths[row] if isinstance(lengths, list) else lengths}
         began = time.perf_counter()
-        [result] = stream(inverter, vectors[row : row + 1], own)
+        [result] = invert(vectors[row : row + 1], own)
         seconds = time.perf_counter() - began
         back = inverter.encode([result.text])[0]  # [D]
         norm = float(np.linalg.norm(back) * np.linalg.norm(vectors[row])) or 1.0

@@ -40,7 +40,7 @@ def search_window(
     search: Search,
 ) -> list[Inversion]:
     """Texts of the vectors [n, D], found with the encoder; `lengths` [n] where the caller knows them."""
-    if search.interrupted:
+    if search.interrupted or not search.strategy.max_encoder_calls:
         return invert_window(checkpoint, window, lengths, settings)
     first = replace(settings, n_best=max(search.strategy.starts, settings.n_best), trace=False)
     plain = invert_window(checkpoint, window, lengths, first)

@@ -26,10 +26,12 @@ _ROW_GROUP = 8192
 
 
 def as_row(index: int, result: Inversion) -> dict[str, Any]:
-    """A result as plain data; without the trace, unless it was asked for."""
+    """A result as plain data; without the trace and a search's advances, unless they were asked for."""
     row = {"index": index, **dataclasses.asdict(result)}
     if result.trace is None:
         del row["trace"]
+    if result.trace is None or not result.advances:
+        del row["advances"]
     return row
 
 
@@ -146,6 +148,8 @@ class ResultFile:
                 ("forward_passes", arrow.int32()),
                 ("length_known", arrow.bool_()),
                 ("alternatives", arrow.list_(other)),
+                ("encoder_calls", arrow.int32()),
+                ("cosine", arrow.float64()),
             ]
         )
         with atomic_write(self.output) as file, parquet.ParquetWriter(file, schema) as writer:
