@@ -22,6 +22,7 @@ COMMANDS = {
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
     "train": ("train", "Train an inverter on prepared data, or go on with a run."),
+    "surrogate": ("surrogate", "Train an imitation of an encoder, to be guided by without it."),
     "model": ("model", "Look at a trained model, make it smaller, share it."),
     "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
     "evaluate": ("evaluate", "Measure what a model recovers, beside the floors."),

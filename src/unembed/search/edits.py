@@ -33,11 +33,11 @@ def scatter(text: Entries, random: np.random.Generator) -> Entries:
 
 
 def insert(text: Entries, random: np.random.Generator) -> Entries:
-    """A word is missing; perhaps its neighbour stands for it."""
+    """A word is missing, or two; perhaps a neighbour stands for it."""
     place = int(random.integers(0, len(text) + 1))
-    grown = [*text[:place], MASK, *text[place:]]
+    grown = [*text[:place], *([MASK] * (2 if random.random() < 0.2 else 1)), *text[place:]]
     if random.random() < 0.5:
-        beside = min(max(place + int(random.choice([-1, 1])), 0), len(text))
+        beside = min(max(place + int(random.choice([-1, 1])), 0), len(grown) - 1)
         grown[beside] = MASK
     return tuple(grown)
 
@@ -75,6 +75,13 @@ def swap(text: Entries, random: np.random.Generator) -> Entries:
     return tuple(moved)
 
 
+def rebuild(text: Entries, random: np.random.Generator) -> Entries:
+    """Keep a few words where they are, and say the rest anew."""
+    kept = random.random(len(text)) < random.uniform(0.2, 0.6)
+    draft = tuple(entry if keep else MASK for entry, keep in zip(text, kept.tolist(), strict=True))
+    return draft if MASK in draft else span(text, random)
+
+
 # How often each is tried; benchmarks/guided.py --edits counts what each of them gains.
 EDITS: dict[str, tuple[float, Edit]] = {
     "span": (3.0, span),
@@ -83,4 +90,5 @@ EDITS: dict[str, tuple[float, Edit]] = {
     "delete": (2.0, delete),
     "move": (1.5, move),
     "swap": (1.0, swap),
+    "rebuild": (1.0, rebuild),
 }

@@ -1,0 +1,47 @@
+"""Everything that a surrogate's training can be told. A field's description is its option's help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class ImitateConfig(BaseModel):
+    """Data, network and schedule of a surrogate."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: tuple[Path, ...] = Field(description="Prepared data; repeat for more than one folder.")
+    output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")
+    start: str | None = Field(
+        default=None, description="Take the token vectors of this static encoder: potion; none: random."
+    )
+    hidden: int = Field(default=256, ge=1, description="Width.")
+    layers: int = Field(default=4, ge=1, description="Blocks.")
+    heads: int = Field(default=8, ge=1, description="Attention heads.")
+    ffn: int = Field(default=1024, ge=1, description="Feed-forward width.")
+    max_tokens: int = Field(default=32, ge=1, description="Leave out longer texts.")
+    batch: int = Field(default=256, ge=1, description="Texts a step.")
+    groups: int = Field(default=8, ge=1, description="Lengths mixed in a step.")
+    steps: int = Field(default=10_000, ge=1, description="Updates in all.")
+    learning_rate: float = Field(default=1e-3, gt=0, description="Peak rate.")
+    warmup: int = Field(default=300, ge=0, description="Steps until the peak rate.")
+    hold: float = Field(default=0.4, ge=0, lt=1, description="Share of the run at the peak rate.")
+    weight_decay: float = Field(default=0.01, ge=0, description="Decoupled decay of matrices.")
+    ema: float = Field(default=0.999, ge=0, lt=1, description="Decay of the averaged weights, warmed up.")
+    seed: int = Field(default=0, ge=0, description="Seed of everything.")
+    log_every: int = Field(default=100, ge=1, description="Steps between log lines.")
+    validate_every: int = Field(default=1000, ge=1, description="Steps between validations.")
+    save_every: int = Field(default=1000, ge=1, description="Steps between saved states.")
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, (str, Path)) else value
+
+    def lasting(self) -> dict[str, Any]:
+        """What a resumed run must share."""
+        free = {"data", "output", "log_every", "validate_every", "save_every"}
+        return {k: v for k, v in self.model_dump(mode="json").items() if k not in free}

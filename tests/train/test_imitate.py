@@ -1,0 +1,99 @@
+"""A surrogate learns an encoder's vectors from the data alone, resumes exactly, and is an encoder itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from unembed.data.prepared import PreparedData
+from unembed.encoders import load_encoder
+from unembed.encoders.surrogate import CONFIG, WEIGHTS, load_surrogate
+from unembed.errors import DataError, MismatchError
+from unembed.train.imitate import imitate
+from unembed.train.imitate_config import ImitateConfig
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def config(toy_data: Path, tmp_path: Path) -> ImitateConfig:
+    return ImitateConfig(
+        data=(toy_data,), output=tmp_path / "run", hidden=32, layers=1, heads=2, ffn=64, max_tokens=16,
+        batch=64, groups=4, steps=60, warmup=5, learning_rate=5e-3, ema=0.9,
+        log_every=1, validate_every=30, save_every=20,
+    )  # fmt: skip
+
+
+def test_it_comes_near_to_texts_that_it_has_not_seen(config: ImitateConfig, toy_data: Path) -> None:
+    surrogate = imitate(config.model_copy(update={"steps": 200}))
+    test = PreparedData.open(toy_data).split("test")
+    places = np.arange(len(test))
+    vectors, truth = surrogate.encode(test.texts(places)), test.vectors(places)
+    truth = truth / np.linalg.norm(truth, axis=1, keepdims=True)
+    own, others = (
+        (vectors * truth).sum(axis=1).mean(),
+        (vectors * np.roll(truth, 1, axis=0)).sum(axis=1).mean(),
+    )
+    assert own > 0.8
+    assert own > others + 0.3
+
+
+def test_stopped_and_resumed_it_ends_with_the_same_weights(config: ImitateConfig, tmp_path: Path) -> None:
+    whole = imitate(config)
+
+    class Killed(Exception):
+        pass
+
+    def kill(kind: str, progress: object, figures: object) -> None:
+        if progress.step == 33:  # type: ignore[attr-defined]
+            raise Killed
+
+    other = config.model_copy(update={"output": tmp_path / "other"})
+    with pytest.raises(Killed):
+        imitate(other, kill)
+    resumed = imitate(other)
+    for name, weight in whole.network.state_dict().items():
+        assert torch.equal(weight, resumed.network.state_dict()[name]), name
+
+
+def test_another_configuration_is_refused(config: ImitateConfig) -> None:
+    imitate(config.model_copy(update={"steps": 20}))
+    with pytest.raises(MismatchError, match="hidden"):
+        imitate(config.model_copy(update={"steps": 20, "hidden": 64}))
+
+
+def test_the_folder_is_an_encoder_by_its_path(config: ImitateConfig) -> None:
+    trained = imitate(config.model_copy(update={"steps": 20}))
+    folder = config.output / "latest"
+    loaded = load_encoder(str(folder))
+    texts = ["the cat sees the dog", "the dog", ""]
+    assert loaded.encode(texts).shape == (3, 64)
+    np.testing.assert_allclose(loaded.encode(texts), trained.encode(texts), atol=2e-2)  # stored as float16
+    assert loaded.info.name == "surrogate"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "missing", "other config"])
+def test_a_damaged_folder_is_a_clear_error(config: ImitateConfig, damage: str) -> None:
+    imitate(config.model_copy(update={"steps": 20}))
+    folder = config.output / "latest"
+    weights = folder / WEIGHTS
+    if damage == "truncated":
+        weights.write_bytes(weights.read_bytes()[:100])
+    elif damage == "missing":
+        weights.unlink()
+    else:
+        described = json.loads((folder / CONFIG).read_text())
+        described["network"]["hidden_size"] = 48
+        (folder / CONFIG).write_text(json.dumps(described))
+    with pytest.raises(DataError):
+        load_surrogate(folder)
