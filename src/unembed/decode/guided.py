@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from unembed.model.denoiser import Denoiser, Prepared
+from unembed.model.packed import packing
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Guided:
             logits.index_fill_(1, self.banned, -torch.inf)
         return logits
 
+    @packing()
     def _ask(self, tokens: Tensor, t: Tensor, wanted: Tensor, prepared: Prepared) -> Tensor:
         at = wanted.flatten().nonzero().squeeze(1)  # [M]
         h = self.denoiser.hidden(tokens, t.to(prepared.modulation.dtype), prepared, at=at)  # [M, D]

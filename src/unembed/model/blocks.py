@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unembed.model.config import BlockConfig
+from unembed.model.packed import linear
 
 # Shift and scale of a block's two norms: gamma1, beta1, gamma2, beta2.
 MODULATIONS = 4
@@ -38,7 +39,9 @@ class Attention(nn.Module):
         batch, length, width = h.shape
         if at is None:
             q, k, v = (
-                self.qkv(h).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+                linear(h, self.qkv.weight, self.qkv.bias)
+                .unflatten(2, (3, self.heads, -1))
+                .permute(2, 0, 3, 1, 4)
             )  # 3 x [B, heads, L, D/heads]
         else:
             k, v = self.keys_values(h)
@@ -58,23 +61,21 @@ class Attention(nn.Module):
         mixed = mixed.transpose(1, 2).reshape(batch, length, width)  # [B, L, D]
         if at is not None:
             mixed = mixed.view(batch * length, width).index_select(0, at)  # [M, D]
-        out: Tensor = self.out(mixed)  # [B, L, D] or [M, D]
-        return out
+        return linear(mixed, self.out.weight, self.out.bias)  # [B, L, D] or [M, D]
 
     def keys_values(self, h: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values alone: of the memory, which asks nothing.  # 2 x [B, heads, L, D/heads]"""
         batch, length, width = h.shape
-        weight = self.qkv.weight[width:]  # [2D, D]
-        bias = None if self.qkv.bias is None else self.qkv.bias[width:]
-        kv = F.linear(h, weight, bias).view(batch, length, 2, self.heads, width // self.heads)
+        kv = linear(h, self.qkv.weight, self.qkv.bias, first=width)  # [B, L, 2D]
+        kv = kv.view(batch, length, 2, self.heads, width // self.heads)
         k, v = kv.permute(2, 0, 3, 1, 4)
         return k, v
 
     def _queries(self, h: Tensor, at: Tensor) -> Tensor:
         """Queries where they are needed, zeros elsewhere.  # [B, heads, L, D/heads]"""
         batch, length, width = h.shape
-        bias = None if self.qkv.bias is None else self.qkv.bias[:width]
-        few = F.linear(h.flatten(0, 1).index_select(0, at), self.qkv.weight[:width], bias)  # [M, D]
+        few = h.flatten(0, 1).index_select(0, at)  # [M, D]
+        few = linear(few, self.qkv.weight, self.qkv.bias, last=width)
         q = few.new_zeros(batch * length, width).index_copy(0, at, few)  # [B * L, D]
         return q.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
 
@@ -89,14 +90,13 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(config.ffn, config.hidden, bias=config.bias)
 
     def forward(self, h: Tensor) -> Tensor:
-        inner = self.up(h)  # [B, L, F] or [B, L, 2F]
+        inner = linear(h, self.up.weight, self.up.bias)  # [B, L, F] or [B, L, 2F]
         if self.gated:
             value, gate = inner.chunk(2, dim=-1)
             inner = F.gelu(value) * gate  # [B, L, F]
         else:
             inner = F.gelu(inner)
-        out: Tensor = self.down(inner)  # [B, L, D]
-        return out
+        return linear(inner, self.down.weight, self.down.bias)  # [B, L, D]
 
 
 class Block(nn.Module):

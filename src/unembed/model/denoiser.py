@@ -16,6 +16,7 @@ from unembed.model.blocks import Block, embedding, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
 from unembed.model.lexical import LexicalHead
+from unembed.model.packed import linear
 from unembed.model.shortlist import Candidates, Shortlist
 from unembed.model.words_left import WordsLeft
 
@@ -207,7 +208,7 @@ class Denoiser(nn.Module):
     def readout(self, h: Tensor, shortlist: Shortlist | None = None) -> Tensor:
         """The blocks' part of the logits, tied to the input embedding.  # [M, V or C]"""
         if shortlist is None:
-            return F.linear(self.features(h), self.token.weight[:-1], self.output_bias)
+            return linear(self.features(h), self.token.weight, self.output_bias, last=self.config.vocabulary)
         return F.linear(self.features(h), shortlist.token[:-1], shortlist.bias)
 
     def words(self, prepared: Prepared, xt: Tensor, shortlist: Shortlist | None = None) -> Tensor | None:
