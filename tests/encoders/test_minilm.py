@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from unembed.encoders import Encoder, places
 from unembed.encoders.bert import load_bert
@@ -97,3 +98,18 @@ def test_it_loads_without_transformers_and_without_network() -> None:
         "assert not slow, slow\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_pull_is_the_cosines_gradient(minilm):
+    """A small step along the gradient at one word changes the cosine by what the gradient says."""
+    texts, targets = ["a small cat sleeps", "hello"], minilm.encode(["a big dog runs", "goodbye now"])
+    pulls = minilm.pull(texts, targets)
+    ids = minilm.tokenizer().encode(texts[0], add_special_tokens=False).ids
+    assert pulls[0].ids.tolist() == ids
+    assert pulls[1].gradient.shape == (1, 384)
+    place, step = 2, 1e-3 * pulls[0].gradient[2] / np.linalg.norm(pulls[0].gradient[2])
+    words, before = minilm.bert.words.weight, minilm.encode(texts[:1])[0] @ targets[0]
+    words[ids[place]] += torch.from_numpy(step)
+    after = minilm.encode(texts[:1])[0] @ targets[0]
+    words[ids[place]] -= torch.from_numpy(step)
+    assert after - before == pytest.approx(float(step @ pulls[0].gradient[place]), rel=0.1)

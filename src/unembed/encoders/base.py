@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,25 @@ class Encoder(Protocol):
 
     def tokenizer(self) -> Tokenizer:
         """The encoder's own tokenizer, without padding and truncation; an error where it has none."""
+
+
+class Pull(NamedTuple):
+    """Where a text's vector would go if its words changed."""
+
+    ids: NDArray[np.int64]  # [L] the text's tokens, special ones left out
+    gradient: NDArray[np.float32]  # [L, D] of the cosine to a target, by each word's vector
+
+
+@runtime_checkable
+class WhiteBox(Protocol):
+    """An encoder whose inside is known: it can tell which words to change to come nearer to a target."""
+
+    @property
+    def word_vectors(self) -> NDArray[np.float32]:
+        """What each token's vector is before the first block.  # [V, D]"""
+
+    def pull(self, texts: Sequence[str], targets: NDArray[np.float32]) -> list[Pull]:
+        """The gradient of each text's cosine to its target [N, D], by the text's words."""
 
 
 def clean_texts(texts: Sequence[str]) -> list[str]:

@@ -91,7 +91,11 @@ class Bert(nn.Module):
         self.blocks = nn.ModuleList(BertBlock(config) for _ in range(config.num_hidden_layers))
 
     def forward(self, ids: Tensor, runs: Sequence[Run]) -> Tensor:  # [T] -> [T, D]
-        x = self.norm(self.words(ids) + self.positions(positions_of(runs, ids.device)))
+        return self.read(self.words(ids), runs)
+
+    def read(self, words: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
+        """The same from the words' vectors: for whoever asks what another word would change."""
+        x = self.norm(words + self.positions(positions_of(runs, words.device)))
         for block in self.blocks:
             x = block(x, runs)
         return x  # type: ignore[no-any-return]

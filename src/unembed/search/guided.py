@@ -17,9 +17,11 @@ import torch
 from numpy.typing import NDArray
 
 from unembed.decode.noise import combine, vector_seeds
-from unembed.encoders.base import Encoder
+from unembed.encoders.base import Encoder, WhiteBox
+from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import EDITS, Entries
+from unembed.search.gradient import Substitutions
 from unembed.search.hunt import Hunt, Hypothesis
 from unembed.search.refill import refill
 from unembed.search.strategies import Guided
@@ -59,6 +61,14 @@ class GuidedSearch:
         self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
+        self._substitutions: Substitutions | None = None
+        if settings.gradient:
+            if not isinstance(encoder, WhiteBox):
+                raise UsageError(
+                    f"The encoder '{encoder.info.name}' shows no gradients.",
+                    hint="Leave out the option gradient.",
+                )
+            self._substitutions = Substitutions(checkpoint, encoder)
         names = list(EDITS)
         weights = np.array([EDITS[name][0] for name in names])
         self._edits, self._shares = names, weights / weights.sum()
@@ -141,10 +151,33 @@ class GuidedSearch:
             temperature=self.settings.temperature,
             batch=self.batch,
         )
-        out: list[list[_Draft]] = [[] for _ in hunts]
+        out = self._substitute(hunts)
         for place, draft, entries, cost in zip(owner, drafts, filled, passes.tolist(), strict=True):
             out[place].append(_Draft(entries, draft.aim, draft.made_by))
             hunts[place].forward_passes += cost
+        return out
+
+    def _substitute(self, hunts: Sequence[Hunt]) -> list[list[_Draft]]:
+        """What a white-box encoder's gradient proposes for texts that are new in a beam: one call each."""
+        out: list[list[_Draft]] = [[] for _ in hunts]
+        if self._substitutions is None:
+            return out
+        asked: list[tuple[int, Hypothesis]] = []
+        for place, hunt in enumerate(hunts):
+            new = [parent for parent in hunt.beam if parent.text not in hunt.pulled][: hunt.left]
+            hunt.pulled.update(parent.text for parent in new)
+            hunt.calls += len(new)
+            asked += [(place, parent) for parent in new]
+        if not asked:
+            return out
+        targets = np.stack([hunts[place].target for place, _ in asked])
+        pulls = self._substitutions.pull([parent for _, parent in asked], targets)
+        for (place, parent), pull in zip(asked, pulls, strict=True):
+            hunt = hunts[place]
+            if hunt.likely is None:
+                hunt.likely = self._substitutions.likely(hunt.target)
+            drafts = self._substitutions.drafts(parent, pull, hunt.likely, self.settings.gradient)
+            out[place] += [_Draft(entries, hunt.target, "gradient") for entries in drafts]
         return out
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:

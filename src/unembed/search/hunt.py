@@ -36,6 +36,8 @@ class Hunt:
     calls: int = 0
     forward_passes: int = 0
     idle: int = 0  # rounds without a new text
+    pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
+    likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     stale: int = 0  # rounds without a nearer text
 
     @property

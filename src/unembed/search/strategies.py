@@ -25,6 +25,7 @@ class Guided:
     steps: int = 2  # forward passes that fill an edit's masks
     temperature: float = 1.0
     overshoot: float = 1.0  # how far beyond the target half of the edits aim
+    gradient: int = 0  # substitutions that a white-box encoder's gradient proposes, for each text of the beam
     near_enough: float = 0.99999  # the cosine at which a text counts as found
     patience: int = 20  # rounds without a new text until it gives up
     name: str = "guided"
@@ -32,7 +33,7 @@ class Guided:
     def __post_init__(self) -> None:
         for name, least in {
             "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "steps": 1,
-            "temperature": 0, "overshoot": 0, "patience": 1,
+            "temperature": 0, "overshoot": 0, "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")

@@ -1,0 +1,62 @@
+"""Substitutions that a white-box encoder's gradient proposes (as HotFlip, Ebrahimi et al. 2018, does).
+
+To first order, putting word v in place of w changes the cosine by `(E[v] - E[w]) . gradient`. That says
+nothing about language: only words that the denoiser's lexical head finds likely for the target compete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unembed.encoders.base import Pull, WhiteBox
+from unembed.model.checkpoint import Checkpoint
+from unembed.search.edits import Entries
+from unembed.search.hunt import Hypothesis
+
+LIKELY = 300  # words that compete for a place
+
+
+class Substitutions:
+    """Which words to change in which texts, most promising first."""
+
+    def __init__(self, checkpoint: Checkpoint, encoder: WhiteBox) -> None:
+        self._checkpoint = checkpoint
+        self._encoder = encoder
+        ids = checkpoint.vocabulary.token_ids
+        self._words = encoder.word_vectors[np.maximum(ids, 0)]  # [V, D] of the model's entries
+        self._usable = torch.from_numpy(ids >= 0)
+
+    @torch.no_grad()
+    def likely(self, target: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Entries that the lexical head expects in the target's text; all, where there is no such head."""
+        denoiser = self._checkpoint.denoiser
+        if denoiser.lexical is None:
+            return np.nonzero(self._usable.numpy())[0]
+        device = denoiser.output_bias.device
+        e = denoiser.standardise(torch.from_numpy(target[None]).to(device))
+        logits = denoiser.lexical(e)[0].cpu().masked_fill(~self._usable, -torch.inf)  # [V]
+        found: NDArray[np.int64] = logits.topk(min(LIKELY, int(self._usable.sum()))).indices.numpy()
+        return found
+
+    def pull(self, parents: Sequence[Hypothesis], targets: NDArray[np.float32]) -> list[Pull]:
+        """One encoder call a parent."""
+        return self._encoder.pull([parent.text for parent in parents], targets)
+
+    def drafts(self, parent: Hypothesis, pull: Pull, likely: NDArray[np.int64], count: int) -> list[Entries]:
+        """The `count` substitutions of one word that promise most."""
+        # A text whose words the encoder splits otherwise than the model cannot be matched word by word.
+        if self._checkpoint.vocabulary.decode(parent.entries) != pull.ids.tolist():
+            return []
+        own = self._words[list(parent.entries)]  # [L, D]
+        gain = pull.gradient @ self._words[likely].T - (pull.gradient * own).sum(axis=1, keepdims=True)
+        flat = np.argsort(-gain, axis=None, kind="stable")[: count + len(parent.entries)]
+        out = []
+        for place, column in zip(*np.unravel_index(flat, gain.shape), strict=True):
+            entry = int(likely[column])
+            if entry != parent.entries[place]:
+                out.append((*parent.entries[:place], entry, *parent.entries[place + 1 :]))
+        return out[:count]
