@@ -1,0 +1,136 @@
+"""How fast a guided search is, beside the plain loop (one proposal at a time), in the same run.
+
+    python benchmarks/guided.py --data data/short --samples 8 --calls 200
+    python benchmarks/guided.py --data data/short --edits --calls 1000 --samples 50
+
+Both ways use the same model, encoder, edits and budget of encoder calls a sentence. The plain loop takes
+one sentence after the other; it edits its nearest text, fills the masks of that one draft, embeds that one
+text, and goes on. Ours makes all proposals of all sentences in one round: every pass is a full batch. The
+ratio is that of seconds a call, the median over the repetitions, whose order alternates.
+
+`--edits` counts instead what each kind of edit gained: texts embedded, and how many of them were nearer
+than everything before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from unembed.data.prepared import PreparedData
+from unembed.decode.registry import make_decoder
+from unembed.decode.window import Settings, invert_window
+from unembed.evaluate.samples import draw_samples
+from unembed.inverter import Inverter
+from unembed.search.edits import Entries
+from unembed.search.guided import GuidedSearch
+from unembed.search.hunt import Hunt
+from unembed.search.strategies import Guided
+
+
+def begin(inverter: Inverter, vectors: np.ndarray, starts: int) -> list[list[Entries]]:
+    """The plain inversion's texts: what both ways start from, outside of the timing."""
+    checkpoint = inverter.checkpoint
+    found = invert_window(checkpoint, vectors, None, Settings(make_decoder(), n_best=starts))
+    texts = [[one.tokens, *(other.tokens for other in one.alternatives)] for one in found]
+    return [[tuple(checkpoint.vocabulary.encode(np.array(ids)).tolist()) for ids in some] for some in texts]
+
+
+def plain_loop(
+    inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
+) -> list[Hunt]:
+    """One sentence, one proposal, one forward pass and one encoder call at a time."""
+    alone = Guided(max_encoder_calls=calls, beam=1, proposals=1, near_enough=2.0)
+    search = GuidedSearch(inverter.checkpoint, inverter.guide(guide or None), alone, batch=1)
+    return [search.run(vector[None], [start])[0] for vector, start in zip(vectors, starts, strict=True)]
+
+
+def together(
+    inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
+) -> list[Hunt]:
+    """All sentences at once."""
+    settings = Guided(max_encoder_calls=calls, near_enough=2.0)
+    return GuidedSearch(inverter.checkpoint, inverter.guide(guide or None), settings).run(vectors, starts)
+
+
+def summary(hunts: list[Hunt], texts: list[str], seconds: float) -> dict[str, float]:
+    calls = sum(hunt.calls for hunt in hunts)
+    best = [hunt.beam[0] for hunt in hunts]
+    return {
+        "seconds_a_sentence": seconds / len(hunts),
+        "ms_a_call": 1000 * seconds / calls,
+        "cosine": float(np.mean([one.cosine for one in best])),
+        "exact": float(np.mean([one.text == text for one, text in zip(best, texts, strict=True)])),
+    }
+
+
+def count_edits(hunts: list[Hunt]) -> list[tuple[str, int, int]]:
+    """Each kind of edit: how many texts it made, and how many of them were nearer than all before."""
+    made = Counter(one.made_by for hunt in hunts for one in hunt.tried.values())
+    nearer = Counter(one.made_by for hunt in hunts for _, one in hunt.history)
+    return sorted(((kind, made[kind], nearer[kind]) for kind in made), key=lambda row: -row[2] / row[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model", help="[default: the bundled one]")
+    parser.add_argument("--guide", default="", help="encoder [default: the model's own]")
+    parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--calls", type=int, default=200, help="encoder calls a sentence")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--edits", action="store_true", help="count what each kind of edit gained")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+
+    inverter = Inverter.from_pretrained(options.model)
+    data = PreparedData.open(options.data)
+    tokenizer = inverter.checkpoint.tokenizer
+    samples = draw_samples(data, "test", options.samples, seed=0, tokenizer=tokenizer)
+    vectors, texts = samples.vectors.astype(np.float32), list(samples.texts)
+    starts = begin(inverter, vectors, Guided().starts)
+    if options.edits:
+        hunts = GuidedSearch(
+            inverter.checkpoint,
+            inverter.guide(options.guide or None),
+            Guided(max_encoder_calls=options.calls),
+        ).run(vectors, starts)
+        for kind, made, nearer in count_edits(hunts):
+            print(f"{kind:12} {made:7,} texts  {nearer:5,} nearer  {1000 * nearer / made:6.1f} a thousand")
+        return
+    ways = {"plain loop": plain_loop, "together": together}
+    rows: dict[str, list[dict[str, float]]] = {name: [] for name in ways}
+    for repetition in range(options.repeat):
+        order = list(ways) if repetition % 2 == 0 else list(ways)[::-1]
+        for name in order:
+            began = time.perf_counter()
+            hunts = ways[name](inverter, options.guide, vectors, starts, options.calls)
+            rows[name].append(summary(hunts, texts, time.perf_counter() - began))
+    middle = {
+        name: {key: statistics.median(row[key] for row in some) for key in some[0]}
+        for name, some in rows.items()
+    }
+    ratio = statistics.median(
+        plain["ms_a_call"] / ours["ms_a_call"]
+        for plain, ours in zip(rows["plain loop"], rows["together"], strict=True)
+    )
+    if options.json:
+        print(json.dumps({**middle, "ratio": ratio, "n": len(texts), "calls": options.calls}))
+        return
+    print(f"{len(texts)} sentences, {options.calls} encoder calls each, {torch.get_num_threads()} threads")
+    for name, row in middle.items():
+        print(f"{name:12}" + "".join(f"  {key} {value:.3f}" for key, value in row.items()))
+    print(f"a call costs the plain loop {ratio:.1f} times as much")
+
+
+if __name__ == "__main__":
+    main()
