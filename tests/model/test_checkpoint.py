@@ -6,6 +6,7 @@ import torch
 import tiny
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.storage import TABLES
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def folder(model, tmp_path):
     return tmp_path / "model"
 
 
-@pytest.mark.parametrize("stored_as", [torch.float32, torch.float16])
+@pytest.mark.parametrize("stored_as", ["float32", "float16", "int8"])
 def test_what_is_loaded_is_what_was_saved(model, tmp_path, stored_as):
     model.stored_as = stored_as
     model.save_pretrained(tmp_path / "model")
@@ -33,8 +34,11 @@ def test_what_is_loaded_is_what_was_saved(model, tmp_path, stored_as):
     assert before.keys() == after.keys()
     for name, tensor in after.items():
         assert tensor.dtype == torch.float32
-        if stored_as == torch.float32 or name.startswith("standardise."):
+        if stored_as == "float32" or name.startswith("standardise."):
             assert torch.equal(tensor, before[name])
+        elif stored_as == "int8" and name in TABLES:
+            half_a_step = before[name].abs().amax(dim=1, keepdim=True) / 127 / 2
+            assert ((tensor - before[name]).abs() <= 1.01 * half_a_step).all()
         else:
             torch.testing.assert_close(tensor, before[name], atol=1e-4, rtol=1e-3)
     prepared = again.denoiser.prepare(torch.randn(2, 16), torch.tensor([3, 3]))
@@ -45,7 +49,7 @@ def test_what_is_loaded_is_what_was_saved(model, tmp_path, stored_as):
 
 def test_float16_halves_the_file(model, tmp_path):
     model.save_pretrained(tmp_path / "whole")
-    model.stored_as = torch.float16
+    model.stored_as = "float16"
     model.save_pretrained(tmp_path / "half")
     whole, half = ((tmp_path / name / "model.safetensors").stat().st_size for name in ("whole", "half"))
     assert half < 0.7 * whole

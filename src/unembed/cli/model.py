@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unembed.cli.console import json_option, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from unembed.model.storage import Storage
 
 _MODEL = click.argument("model")
 
@@ -43,21 +46,19 @@ def show(model: str, as_json: bool) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 @click.option(
     "--dtype",
-    type=click.Choice(["float32", "float16"]),
+    type=click.Choice(["float32", "float16", "int8"]),
     default="float16",
     show_default=True,
-    help="How weights are stored; the model computes in float32 either way.",
+    help="How weights are stored (int8: the word tables, the rest float16); it computes in float32 always.",
 )
 @json_option
-def export(model: str, output: Path, dtype: str, as_json: bool) -> None:
+def export(model: str, output: Path, dtype: Storage, as_json: bool) -> None:
     """Write MODEL as a folder to ship: whole, or not at all."""
-    import torch
-
     from unembed.model.checkpoint import WEIGHTS, Checkpoint
     from unembed.train.save import save_checkpoint
 
     checkpoint = Checkpoint.from_pretrained(model)
-    checkpoint.stored_as = getattr(torch, dtype)
+    checkpoint.stored_as = dtype
     save_checkpoint(checkpoint, output)
     size = (output / WEIGHTS).stat().st_size
     if as_json:

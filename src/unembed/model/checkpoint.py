@@ -25,6 +25,7 @@ from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
+from unembed.model.storage import Storage, pack, unpack
 from unembed.model.vocabulary import Vocabulary
 
 FORMAT = 1
@@ -61,7 +62,7 @@ class Checkpoint(
         self.tokenizer = tokenizer
         self.config = config
         self.folder: Path | None = None  # where it was loaded from
-        self.stored_as = torch.float32  # float16 halves the file; the model computes in float32 either way
+        self.stored_as: Storage = "float32"  # how it is saved; it computes in float32 either way
 
     def texts(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """The model's entries as texts, written as the texts of the data are."""
@@ -69,14 +70,7 @@ class Checkpoint(
 
     def _save_pretrained(self, save_directory: Path) -> None:
         folder = Path(save_directory)
-        # Mean and whitening are small, and everything the model knows comes through them.
-        tensors = {
-            name: tensor.detach()
-            .cpu()
-            .to(torch.float32 if name.startswith("standardise.") else self.stored_as)
-            for name, tensor in self.denoiser.state_dict().items()
-        }
-        tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        tensors = pack(self.denoiser.state_dict(), self.stored_as)
         tensors[VOCABULARY] = torch.from_numpy(self.vocabulary.token_ids)
         files = {
             WEIGHTS: save_tensors(tensors, metadata={"format": "pt"}),
@@ -155,8 +149,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         vocabulary = Vocabulary(tensors.pop(VOCABULARY).numpy())
         with torch.device("meta"):
             denoiser = Denoiser(config.denoiser)
-        state = {name: t.float() if t.is_floating_point() else t for name, t in tensors.items()}
-        denoiser.load_state_dict(state, assign=True)
+        denoiser.load_state_dict(unpack(tensors), assign=True)
     except (SafetensorError, KeyError, RuntimeError) as error:
         raise DataError(f"{folder / WEIGHTS} does not fit its configuration: {error}") from error
     tokenizer = Tokenizer.from_str(tokenizer_json.decode())
