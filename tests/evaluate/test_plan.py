@@ -34,6 +34,19 @@ def test_an_arm_is_measured_once() -> None:
     assert [arm.target for arm in plan.arms] == sorted(arm.target for arm in plan.arms)
 
 
+def test_one_search_gives_the_whole_curve() -> None:
+    plan = make_plan(EvaluateConfig(strategy="guided", encoder_calls=(50, 0, 10)), base=0)
+    assert [arm.calls for arm in plan.calls] == [0, 10, 50]
+    assert plan.base == plan.calls[-1]
+    assert plan.read_off(plan.base) == plan.calls
+    assert plan.guided
+    assert plan.base.dump()["calls"] == 50
+    plain = make_plan(EvaluateConfig(strategies=("all",)), base=0)
+    assert not plain.guided
+    assert plain.read_off(plain.base) == (plain.base,)
+    assert "calls" not in plain.base.dump()  # earlier folders go on
+
+
 def test_every_compared_model_has_floors_of_its_own() -> None:
     plan = make_plan(EvaluateConfig(), base=0, checkpoints=[1], models=[0, 2])
     assert {arm.target for arm in plan.floors} == {0, 2}
@@ -49,7 +62,14 @@ def test_perplexity_brings_the_originals() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"remask": (1.5,)}, {"noise": (-0.1,)}, {"denoising": (2.0,)}, {"samples": 0}, {"split": "dev"}],
+    [
+        {"remask": (1.5,)},
+        {"noise": (-0.1,)},
+        {"denoising": (2.0,)},
+        {"samples": 0},
+        {"split": "dev"},
+        {"encoder_calls": (-1,)},
+    ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):

@@ -22,6 +22,7 @@ _LISTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "strategies": ("all|NAME,...", str),
     "remask": ("SHARE,...", float),
     "noise": ("SIGMA,...", float),
+    "encoder_calls": ("CALLS,...", int),
     "denoising": ("RATIO,...", float),
 }
 _OWN = ("known_length", "perplexity", "lengths")  # fields whose option has a form of its own
@@ -39,6 +40,7 @@ Examples:
   unembed evaluate --model M --data D --lengths --noise 0,0.01,0.03,0.1,0.3,1
   unembed evaluate --data D --checkpoints runs/compact/milestones
   unembed evaluate --models runs/minilm/best=data/minilm,runs/mpnet/best=data/mpnet
+  unembed evaluate --data D --samples 200 --encoder-calls 0,50,200,1000,5000
   unembed evaluate --render evaluations/best-1a2b3c4d
 """
 
@@ -49,7 +51,8 @@ def _help(field: str) -> str:
 
 def _list_options(function: Function) -> Function:
     for name, (metavar, kind) in reversed(_LISTS.items()):
-        option = click.option(f"--{name}", metavar=metavar, callback=_split(kind), help=_help(name))
+        flag = "--" + name.replace("_", "-")
+        option = click.option(flag, metavar=metavar, callback=_split(kind), help=_help(name))
         function = option(function)
     return function
 

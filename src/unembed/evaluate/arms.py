@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from unembed.decode.registry import DEFAULT
 from unembed.evaluate.config import EvaluateConfig
 
+GUIDED = "guided"
 Kind = Literal["model", "random", "shuffled", "nearest", "original", "denoising"]
 FLOORS: dict[Kind, str] = {
     "random": "Random tokens",
@@ -28,6 +30,12 @@ class Arm:
     remask: float | None = None
     noise: float = 0.0
     ratio: float | None = None  # of denoising accuracy
+    calls: int | None = None  # of the encoder that guides; None: the strategy's own number, or no such
+
+    @property
+    def guided(self) -> bool:
+        """Whether an encoder is at hand."""
+        return self.strategy == GUIDED
 
     @property
     def name(self) -> str:
@@ -36,15 +44,23 @@ class Arm:
         if self.kind == "shuffled":
             parts.append("shuffled")
         parts += [
-            f"{label}={value:g}"
-            for label, value in (("remask", self.remask), ("noise", self.noise or None), ("r", self.ratio))
+            f"{label}={value}" if isinstance(value, int) else f"{label}={value:g}"
+            for label, value in (
+                ("calls", self.calls),
+                ("remask", self.remask),
+                ("noise", self.noise or None),
+                ("r", self.ratio),
+            )
             if value is not None
         ]
         return "/".join(parts)
 
     def dump(self) -> dict[str, Any]:
         """For the manifest."""
-        return {"name": self.name, **asdict(self)}
+        fields = asdict(self)
+        if self.calls is None:
+            del fields["calls"]
+        return {"name": self.name, **fields}
 
 
 @dataclass(frozen=True)
@@ -59,13 +75,23 @@ class Plan:
     checkpoints: tuple[Arm, ...]
     models: tuple[Arm, ...]
     floors: tuple[Arm, ...]
+    calls: tuple[Arm, ...] = ()  # one search, read at these numbers of encoder calls, the largest last
+
+    @property
+    def guided(self) -> bool:
+        """Whether any arm has an encoder at hand."""
+        return any(arm.guided for arm in self.arms)
+
+    def read_off(self, arm: Arm) -> tuple[Arm, ...]:
+        """The arms that this one's run gives: itself, and those that are the same search, cut short."""
+        return self.calls if arm in self.calls else (arm,)
 
     @property
     def arms(self) -> tuple[Arm, ...]:
         """All of them once, those of one model together."""
         every = (
             self.base, *self.floors, *self.strategies, *self.remask, *self.noise, *self.denoising,
-            *self.checkpoints, *self.models,
+            *self.checkpoints, *self.models, *self.calls,
         )  # fmt: skip
         return tuple(sorted(dict.fromkeys(every), key=lambda arm: arm.target))
 
@@ -81,8 +107,13 @@ def make_plan(
     """The arms of a configuration; targets are given by number."""
 
     def attack(target: int = base, **changes: Any) -> Arm:
-        return Arm("model", target, **{"strategy": config.strategy, "steps": config.steps, **changes})
+        settings = {"strategy": config.strategy, "steps": config.steps, **changes}
+        if settings["strategy"] == GUIDED:
+            settings.setdefault("calls", config.budget)
+        return Arm("model", target, **settings)
 
+    # Guided by somebody else's vector it finds somebody else's text; the floor is the model alone.
+    alone = DEFAULT if config.strategy == GUIDED else config.strategy
     floors: list[Arm] = []
     for target in dict.fromkeys((base, *models)):
         if config.language_model:
@@ -90,7 +121,7 @@ def make_plan(
         if config.floors:
             floors += [
                 Arm("random", target),
-                Arm("shuffled", target, strategy=config.strategy, steps=config.steps),
+                Arm("shuffled", target, strategy=alone, steps=config.steps),
                 Arm("nearest", target),
             ]
     return Plan(
@@ -102,4 +133,5 @@ def make_plan(
         checkpoints=tuple(attack(target) for target in checkpoints),
         models=tuple(attack(target) for target in models),
         floors=tuple(floors),
+        calls=tuple(attack(strategy=GUIDED, calls=calls) for calls in config.encoder_calls),
     )

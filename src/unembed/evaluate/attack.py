@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unembed.data.align import read_back
+from unembed.encoders.base import Encoder
 from unembed.evaluate.arms import Arm
 from unembed.evaluate.config import EvaluateConfig
 from unembed.evaluate.floors import derangement, nearest_texts, random_tokens
+from unembed.evaluate.guided import GuidedAttack, Recovered
 from unembed.evaluate.samples import MASKS, add_noise, token_lists
 from unembed.evaluate.target import Target
 from unembed.metrics.denoising import denoise
 from unembed.progress import Progress
 
 
-@dataclass(frozen=True)
-class Recovered:
-    """What came back for one sample."""
-
-    text: str
-    tokens: list[int]
-    score: float | None = None
-    forward_passes: int | None = None
-    seconds: float | None = None
-
-
 class Attack:
     """One arm on one target. What concerns all samples is done once, before the first batch."""
 
     def __init__(
-        self, arm: Arm, target: Target, config: EvaluateConfig, progress: Progress | None = None
+        self,
+        arm: Arm,
+        target: Target,
+        config: EvaluateConfig,
+        guide: Encoder | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        self.arm, self.target, self.config = arm, target, config
+        self.arm, self.target, self.config, self.guide = arm, target, config, guide
         samples = target.samples
         self.lengths = samples.lengths  # [n] what the model is told, or a floor takes
         self.vectors = samples.vectors  # [n, D]
@@ -54,8 +50,18 @@ class Attack:
         elif arm.noise:
             normalised = target.data.manifest.encoder.normalised
             self.vectors = add_noise(samples, arm.noise, seed=config.seed, normalised=normalised)
-        if arm.kind in ("model", "shuffled"):
-            self._invert(np.arange(1))  # what happens only once must not count as the first texts' time
+        # What happens only once must not count as the first texts' time.
+        if arm.guided:
+            self.search(np.arange(1), [1])
+        elif arm.kind in ("model", "shuffled"):
+            self._invert(np.arange(1))
+
+    def search(self, places: NDArray[np.int64], budgets: Sequence[int | None]) -> list[list[Recovered]]:
+        """With an encoder at hand: the recovered texts of some samples, for each number of its calls."""
+        assert self.guide is not None
+        config = self.config
+        attack = GuidedAttack(self.target.checkpoint, self.guide, self.arm.steps, config.seed, config.batch)
+        return attack.run(self.vectors[places], self._told(places), budgets)
 
     def run(self, places: NDArray[np.int64]) -> list[Recovered]:
         """The recovered texts of some of the samples, by their places among the drawn ones."""
@@ -95,17 +101,22 @@ class Attack:
             seeds=[int(stream.generate_state(1)[0]) for stream in streams],
         )
 
-    def _invert(self, places: NDArray[np.int64]) -> list[Recovered]:
-        known = self.config.known_length and not self.target.fixed_length
+    def _told(self, places: NDArray[np.int64]) -> list[int] | None:
+        """The lengths, where the model is told them."""
+        if not self.config.known_length or self.target.fixed_length:
+            return None
         longest = self.target.checkpoint.config.denoiser.max_length
-        lengths = np.minimum(self.lengths[places], longest).tolist() if known else None
+        told: list[int] = np.minimum(self.lengths[places], longest).tolist()
+        return told
+
+    def _invert(self, places: NDArray[np.int64]) -> list[Recovered]:
         start = time.perf_counter()
         results = self.target.inverter.invert(
             self.vectors[places],
             strategy=self.arm.strategy,
             steps=self.arm.steps,
             seed=self.config.seed,
-            lengths=lengths,
+            lengths=self._told(places),
             batch=self.config.batch,
             check=False,  # noise is meant to look strange, and the data's encoder was checked
             **({} if self.arm.remask is None else {"share": self.arm.remask}),

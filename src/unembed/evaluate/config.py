@@ -41,6 +41,14 @@ class EvaluateConfig(BaseModel):
     noise: tuple[float, ...] = Field(
         (), description="Gaussian noise on the vectors, its length relative to theirs, e.g. 0,0.03,0.1,0.3."
     )
+    encoder_calls: tuple[int, ...] = Field(
+        (),
+        description="Search with an encoder at hand, and compare what is found after so many of its calls, "
+        "e.g. 0,50,200,1000,5000.",
+    )
+    guide: str | None = Field(
+        None, description="Encoder that guides: a name, a folder, or surrogate.  [default: the data's own]"
+    )
     denoising: tuple[float, ...] = Field(
         (), description="Denoising accuracy at these mask ratios: teacher-forced, not token accuracy."
     )
@@ -61,13 +69,21 @@ class EvaluateConfig(BaseModel):
     @field_validator("strategies")
     @classmethod
     def _known_strategies(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        from unembed.decode.registry import DECODERS, make_decoder
+        from unembed.decode.registry import DECODERS
+        from unembed.search.strategies import make_strategy
 
         if names == ("all",):
-            return tuple(DECODERS)
+            return tuple(DECODERS)  # those that need no encoder
         for name in names:
-            make_decoder(name)
+            make_strategy(name)
         return tuple(dict.fromkeys(names))
+
+    @field_validator("encoder_calls")
+    @classmethod
+    def _budgets(cls, values: tuple[int, ...]) -> tuple[int, ...]:
+        if any(value < 0 for value in values):
+            raise ValueError("a number of calls is 0 or more")
+        return tuple(sorted(set(values)))
 
     @field_validator("remask", "denoising")
     @classmethod
@@ -82,6 +98,11 @@ class EvaluateConfig(BaseModel):
         if any(not 0 <= value < float("inf") for value in values):
             raise ValueError("noise is 0 or more")
         return tuple(dict.fromkeys(values))
+
+    @property
+    def budget(self) -> int | None:
+        """Encoder calls of a guided search; None is the strategy's own number."""
+        return max(self.encoder_calls, default=None)
 
     @property
     def language_model(self) -> str | None:

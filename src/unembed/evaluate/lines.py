@@ -17,21 +17,28 @@ from unembed.report.document import Row as Line
 _DIGITS = {"rouge_l": 3, "cosine": 3}
 
 
-class _ForwardPasses(MeanMetric):
-    """What a text costs: a mean like others, but counted by the decoder."""
+AMBIGUOUS = "ambiguous"
 
-    name = "forward_passes"
-    label = "Forward passes"
+
+class _Counted(MeanMetric):
+    """A mean like others, but of what was counted on the way and not computed from texts."""
+
     bounds = (0.0, float("inf"))
+
+    def __init__(self, name: str, label: str) -> None:
+        self.name, self.label = name, label
 
     def signature(self, languages: Sequence[str]) -> str:
         return ""
 
     def statistics(self, pairs: Sequence[object]) -> NDArray[np.float64]:
-        raise TypeError("forward passes are counted, not computed from texts")
+        raise TypeError(f"{self.label} are counted, not computed from texts")
 
 
-_PASSES = _ForwardPasses()
+_PASSES = _Counted("forward_passes", "Forward passes")
+_CALLS = _Counted("encoder_calls", "Encoder calls")
+_AS_NEAR = _Counted(AMBIGUOUS, "Other text as near")
+_AS_NEAR_MEANS = "not the original, and yet at least as near to the vector, by the encoder that guided"
 MILLISECONDS = "milliseconds"
 
 
@@ -66,6 +73,13 @@ class Lines:
             )
             for metric in self.metrics
         ]
+        every = [row for rows in self._by_arm.values() for row in rows]
+        if any(AMBIGUOUS in row.statistics for row in every):
+            measured.append(
+                Column(name=AMBIGUOUS, label=_AS_NEAR.label, percent=True, signature=_AS_NEAR_MEANS)
+            )
+        if any(row.encoder_calls is not None for row in every):
+            measured.append(Column(name=_CALLS.name, label=_CALLS.label))
         passes = Column(name=_PASSES.name, label=_PASSES.label)
         return (*measured, passes, Column(name=MILLISECONDS, label="ms a text"))
 
@@ -95,9 +109,15 @@ class Lines:
 
     def _figures(self, rows: list[Row], *, timed: bool) -> dict[str, Figure]:
         figures = {metric.name: self.figure(metric, rows) for metric in self.metrics}
-        passes = [float(row.forward_passes) for row in rows if row.forward_passes is not None]
-        if passes:
-            figures[_PASSES.name] = estimate(_PASSES, column(passes), seed=self._seed)
+        counted: dict[_Counted, list[float | None]] = {
+            _PASSES: [row.forward_passes for row in rows],
+            _CALLS: [row.encoder_calls for row in rows],
+            _AS_NEAR: [row.statistics.get(AMBIGUOUS, (None,))[0] for row in rows],
+        }
+        for metric, counts in counted.items():
+            values = [float(count) for count in counts if count is not None]
+            if values:
+                figures[metric.name] = estimate(metric, column(values), seed=self._seed)
         seconds = [row.seconds for row in rows if row.seconds is not None]
         if timed and seconds:
             # A batch has one time for all of its texts: there is no spread over texts to speak of.

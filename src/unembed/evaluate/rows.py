@@ -29,6 +29,7 @@ class Row(BaseModel):
     tokens: list[int] | None = Field(description="The recovered text's tokens.")
     score: float | None = Field(None, description="The model's own log-probability of what it recovered.")
     forward_passes: int | None = None
+    encoder_calls: int | None = Field(None, description="Texts that were embedded to find this one.")
     seconds: float | None = Field(None, description="Its share of the batch's time in the model.")
     statistics: dict[str, list[float]] = Field(description="Each metric's numbers that add up.")
 

@@ -14,13 +14,14 @@ from unembed.encoders.base import Encoder
 from unembed.evaluate.arms import Arm, Plan, make_plan
 from unembed.evaluate.attack import Attack
 from unembed.evaluate.config import EvaluateConfig
-from unembed.evaluate.lines import Lines
+from unembed.evaluate.guided import Recovered, ambiguous
+from unembed.evaluate.lines import AMBIGUOUS, Lines
 from unembed.evaluate.rows import ROWS_NAME, Row, RowLog
 from unembed.evaluate.summary import summarise
 from unembed.evaluate.target import Place, Target, labels, load_target, victim
 from unembed.files import digest_file, digest_json, write_json
 from unembed.inverter import WINDOW
-from unembed.metrics.base import Metric, Pair
+from unembed.metrics.base import Metric, Pair, column
 from unembed.metrics.causal import CausalModel, load_causal
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.metrics.registry import make_metrics
@@ -106,6 +107,7 @@ class _Runner:
             models=[self.places.index(place) for place in compared],
         )
         self._metrics: dict[str, list[Metric]] = {}  # by the encoder's digest
+        self._victims: dict[str, Encoder] = {}  # by its digest
 
     def target(self, number: int) -> Target:
         """A model with its samples; one is held at a time."""
@@ -118,7 +120,9 @@ class _Runner:
     def identity(self) -> dict[str, Any]:
         """Everything that the rows depend on: a folder goes on only with the same."""
         config = self.config
+        guide = self.guide(self.target(0)).info if self.plan.guided else None
         return {
+            **({} if guide is None else {"guide": {"name": guide.name, "digest": guide.digest}}),
             "kind": "evaluation",
             "format": FORMAT,
             "split": config.split,
@@ -136,6 +140,18 @@ class _Runner:
         name = self.labels[0].replace("/", "-").replace(" ", "-")
         return Path("evaluations") / f"{name}-{digest_json(self.identity)[:8]}"
 
+    def victim(self, target: Target) -> Encoder:
+        """The encoder under attack."""
+        digest = target.data.manifest.encoder.digest
+        if digest not in self._victims:
+            self._victims[digest] = self._encoder or victim(target.data)
+        return self._victims[digest]
+
+    def guide(self, target: Target) -> Encoder:
+        """The encoder that guides a search on this target."""
+        named = self.config.guide
+        return target.inverter.guide(self.victim(target) if named is None else named)
+
     def metrics(self, target: Target) -> list[Metric]:
         """The metrics, with this target's encoder in them."""
         digest = target.data.manifest.encoder.digest
@@ -143,7 +159,7 @@ class _Runner:
             names = self.config.measured
             encoder = None
             if "cosine" in names:
-                encoder = self._encoder or victim(target.data)
+                encoder = self.victim(target)
             if "perplexity" in names and self._causal is None:
                 assert self.config.language_model is not None
                 self._causal = load_causal(self.config.language_model)
@@ -156,22 +172,43 @@ class _Runner:
         total = sum(self.described[arm.target]["samples"] for arm in self.plan.arms)
         with progress_bar("evaluate", total=total, unit="rows", done=len(done), quiet=self.quiet) as progress:
             for arm in self.plan.arms:
+                group = self.plan.read_off(arm)
+                if arm != group[-1]:
+                    continue  # comes with it
                 numbers = self.target(arm.target).samples.numbers.tolist()
-                left = [place for place, number in enumerate(numbers) if (arm.name, number) not in done]
+                left = [
+                    place
+                    for place, number in enumerate(numbers)
+                    if any((one.name, number) not in done for one in group)
+                ]
                 if left:
                     progress.describe(f"{self.labels[arm.target]}: {arm.name.split('/', 1)[1]}")
-                    self._measure(arm, np.array(left), log, progress)
+                    self._measure(group, np.array(left), log, progress)
 
-    def _measure(self, arm: Arm, places: np.ndarray[Any, Any], log: RowLog, progress: Progress) -> None:
+    def _measure(
+        self, arms: Sequence[Arm], places: np.ndarray[Any, Any], log: RowLog, progress: Progress
+    ) -> None:
+        """One arm, or those that are one search: the last of them is the one that is run."""
+        arm, done = arms[-1], log.done()
         target = self.target(arm.target)
-        attack = Attack(arm, target, self.config)
+        guide = self.guide(target) if arm.guided else None
+        attack = Attack(arm, target, self.config, guide)
         size = WINDOW * self.config.batch  # as many as the inverter sorts by length together
         for part in np.split(places, range(size, len(places), size)):
             if arm.kind == "denoising":
-                log.append(self._denoising_rows(attack, part))
+                rows = self._denoising_rows(attack, part)
+            elif arm.guided:
+                found = attack.search(part, [one.calls for one in arms])
+                rows = [
+                    row
+                    for one, recovered in zip(arms, found, strict=True)
+                    for row in self._rows(one, attack, part, recovered)
+                    if (row.arm, row.sample) not in done
+                ]
             else:
-                log.append(self._rows(attack, part))
-            progress.advance(len(part))
+                rows = self._rows(arm, attack, part, attack.run(part))
+            log.append(rows)
+            progress.advance(len(rows))
 
     def _denoising_rows(self, attack: Attack, places: np.ndarray[Any, Any]) -> list[Row]:
         samples = attack.target.samples
@@ -189,8 +226,10 @@ class _Runner:
             for place, hits in zip(places.tolist(), attack.denoise(places), strict=True)
         ]
 
-    def _rows(self, attack: Attack, places: np.ndarray[Any, Any]) -> list[Row]:
-        samples, found = attack.target.samples, attack.run(places)
+    def _rows(
+        self, arm: Arm, attack: Attack, places: np.ndarray[Any, Any], found: Sequence[Recovered]
+    ) -> list[Row]:
+        samples = attack.target.samples
         pairs = [
             Pair(
                 samples.texts[place],
@@ -203,9 +242,13 @@ class _Runner:
             for place, recovered in zip(places.tolist(), found, strict=True)
         ]
         statistics = {metric.name: metric.statistics(pairs) for metric in self.metrics(attack.target)}
+        if attack.guide is not None:
+            originals = [pair.target for pair in pairs]
+            as_near = ambiguous(attack.guide, attack.vectors[places], originals, found)
+            statistics[AMBIGUOUS] = column(as_near)
         return [
             Row(
-                arm=attack.arm.name,
+                arm=arm.name,
                 sample=int(samples.numbers[place]),
                 language=samples.languages[place],
                 length=len(samples.tokens[place]),
@@ -214,6 +257,7 @@ class _Runner:
                 tokens=recovered.tokens,
                 score=recovered.score,
                 forward_passes=recovered.forward_passes,
+                encoder_calls=recovered.encoder_calls,
                 seconds=recovered.seconds,
                 statistics={name: values[row].tolist() for name, values in statistics.items()},
             )

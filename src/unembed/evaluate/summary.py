@@ -28,7 +28,7 @@ def summarise(
     """The report of a run. `described` is what each target says of itself."""
     targets = [TargetFacts(one["label"], _facts(one), one["step"]) for one in described]
     tables = Tables(plan, lines, targets, _notes(config, described)).all(lengths=config.lengths)
-    base = described[0]
+    base, guide = described[0], about.get("guide")
     steps = "the strategy's own number of" if config.steps is None else f"{config.steps}"
     return Report(
         title=f"Evaluation of {base['label']}",
@@ -39,6 +39,7 @@ def summarise(
             f"{base['dimension']:,} dimensions, n = {base['samples']:,}, seed {config.seed}",
             "Length": _length(config),
             "Decoding": f"{config.strategy}, {steps} steps, batches of {config.batch}",
+            **({} if guide is None else {"Guide": f"{guide['name']}, weights {guide['digest'][:12]}"}),
         },
         tables=tables,
     )

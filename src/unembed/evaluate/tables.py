@@ -8,10 +8,12 @@ from functools import cached_property
 
 from unembed.evaluate.arms import FLOORS, ORIGINAL, Arm, Plan
 from unembed.evaluate.lines import Lines
+from unembed.evaluate.published import VEC2TEXT
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.report.document import Column, Row, Table
 
 PANELS = ("token_accuracy", "token_f1", "exact_match", "cosine", "bleu", "rouge_l")
+CALLS_PANELS = ("exact_match", "token_f1", "cosine")
 MOST_PANELS = 4
 MOST_BINS = 10
 
@@ -45,6 +47,8 @@ class Tables:
         if plan.remask:
             title = "Share that euler-remask masks again"
             found.append(self._sweep("remask", title, "Re-masked share", plan.remask, "remask"))
+        if plan.calls:
+            found.append(self._calls())
         if plan.checkpoints:
             found.append(self._checkpoints())
         if lengths:
@@ -104,6 +108,27 @@ class Tables:
             "trained for noise. The floors and the cosine are those of the vectors without noise."
         )
         return table.model_copy(update={"scale": "symlog", "mark_best": False, "notes": (*table.notes, note)})
+
+    def _calls(self) -> Table:
+        rows = [self.lines.line(arm, f"{arm.calls:,}", x=float(arm.calls or 0)) for arm in self.plan.calls]
+        table = self._table(
+            "encoder-calls", "With an encoder at hand", "Encoder calls at most", [*rows, *self._floors()]
+        )
+        measured = {column.name for column in table.columns}
+        notes = (
+            "Encoder calls: texts that the search had embedded. One search was run, with the largest number; "
+            "the others are its beginning. At 0 the encoder is not used.",
+            *table.notes,
+        )
+        return table.model_copy(
+            update={
+                "scale": "symlog",
+                "mark_best": False,
+                "panels": tuple(name for name in CALLS_PANELS if name in measured),
+                "notes": notes,
+                "references": tuple(one for one in VEC2TEXT if measured & set(one.values)),
+            }
+        )
 
     def _lengths(self) -> Table:
         ranges = bins([row.length for row in self.lines.rows(self.plan.base)])

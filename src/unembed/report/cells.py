@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unembed.metrics.figure import Figure
-from unembed.report.document import Column, Report, Row, Table
+from unembed.report.document import Column, Reference, Report, Row, Table
 
 ABSENT = "–"
 
@@ -47,7 +47,19 @@ def sample_counts(row: Row) -> str:
 def captions(table: Table) -> list[str]:
     """The lines under a table: n, what the brackets are, the notes."""
     count = f"n = {table.n:,} texts a row; " if table.n is not None else ""
-    return [f"{count}brackets: 95 % bootstrap interval over texts.", *table.notes]
+    cited = [reference(table, one) for one in table.references]
+    return [f"{count}brackets: 95 % bootstrap interval over texts.", *table.notes, *cited]
+
+
+def reference(table: Table, one: Reference) -> str:
+    """A published figure in words, with all that it depends on."""
+    columns = {column.name: column for column in table.columns}
+    figures = [
+        f"{header(columns[name])} {number(value, columns[name])}"
+        for name, value in one.values.items()
+        if name in columns
+    ]
+    return f"For reference, {one.label}: {', '.join(figures)}. {one.conditions} Source: {one.source}."
 
 
 def definitions(report: Report) -> dict[str, str]:

@@ -40,6 +40,15 @@ class Row(Frozen):
     figures: dict[str, Figure] = Field(default_factory=dict)
 
 
+class Reference(Frozen):
+    """What others published: no row of ours, since neither texts nor intervals are."""
+
+    label: str
+    values: dict[str, float] = Field(description="By the name of the column; shares between 0 and 1.")
+    conditions: str
+    source: str
+
+
 class Table(Frozen):
     """One table, and with it one plot."""
 
@@ -54,6 +63,7 @@ class Table(Frozen):
     rows: tuple[Row, ...]
     mark_best: bool = Field(True, description="Whether a best row means anything.")
     notes: tuple[str, ...] = Field((), description="What a reader must know to read it.")
+    references: tuple[Reference, ...] = Field((), description="What others published, for orientation.")
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""A table as a picture: one panel a metric, one mark a row, its interval as a bar; floors in grey.
+"""A table as a picture: one panel a metric, one mark a row, its interval as a bar; floors in grey, what
+others published in vermilion.
 
 Colours are from Okabe and Ito's palette, which the colour-blind can tell apart; nothing is told by
 colour alone.
@@ -15,7 +16,7 @@ from unembed.report import cells
 from unembed.report.document import Column, Row, Table
 
 MODEL = "the model"  # what a curve without a name of its own is called
-_MODEL, _FLOOR = "#0072B2", "#767676"
+_MODEL, _FLOOR, _CITED = "#0072B2", "#767676", "#D55E00"
 _FLOOR_DASHES = ("--", ":", "-.")
 _LEAST_WIDTH = 5.4  # of the title
 _PANEL_WIDTH, _ROW_HEIGHT, _CURVE_HEIGHT = 3.0, 0.34, 2.7
@@ -56,7 +57,7 @@ def plot_table(table: Table, folder: Path, *, formats: tuple[str, ...] = ("png",
         for panel, column in zip(panels, columns, strict=True):
             (_curve_panel if curves else _dot_panel)(panel, table, rows, column)
         if curves:
-            _legend(figure, panels[0])
+            _legend(figure, panels)
         count = f"  (n = {table.n:,}; bars: 95 % bootstrap)" if table.n else "  (bars: 95 % bootstrap)"
         figure.suptitle(table.title + count, x=0.01, ha="left", fontsize=11)
         return [_save(figure, folder / f"{table.name}.{kind}", kind) for kind in formats]
@@ -128,6 +129,10 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
             clip_on=False,
             zorder=3,
         )
+    for one, dash in zip(table.references, _FLOOR_DASHES, strict=False):
+        if column.name in one.values:
+            value = one.values[column.name] * (100.0 if column.percent else 1.0)
+            panel.axhline(value, color=_CITED, linestyle=dash, linewidth=1.1, label=one.label)
     places = sorted({row.x for row in rows if row.x is not None})
     if table.scale == "symlog":
         smallest = min((place for place in places if place > 0), default=1.0)
@@ -164,9 +169,13 @@ def _scaled(row: Row, column: Column) -> tuple[float, float, float]:
     return figure.value * factor, low * factor, high * factor
 
 
-def _legend(figure: Any, panel: Any) -> None:
+def _legend(figure: Any, panels: Any) -> None:
+    named: dict[str, Any] = {}  # a panel may show what another does not
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
     # What was drawn with marks (the model) first, the lines across after it.
-    found = sorted(zip(*panel.get_legend_handles_labels(), strict=True), key=lambda pair: _is_line(pair[0]))
+    found = sorted(((handle, label) for label, handle in named.items()), key=lambda pair: _is_line(pair[0]))
     if len(found) > 1:
         handles, labels = zip(*found, strict=True)
         figure.legend(
