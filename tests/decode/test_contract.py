@@ -12,8 +12,12 @@ from unembed.decode import DECODERS, Decoded, decode, decode_all, make_decoder
 from unembed.decode.loop import NOTHING, Step
 from unembed.model.denoiser import Denoiser
 
-pytestmark = pytest.mark.parametrize("name", list(DECODERS))
+pytestmark = [
+    pytest.mark.parametrize("name", list(DECODERS)),
+    pytest.mark.parametrize("saving", [{}, {"reuse": True, "shortlist": 8}], ids=["exact", "saving"]),
+]
 UNKNOWN = 39
+Saving = dict[str, int]
 
 
 def run(
@@ -26,6 +30,7 @@ def run(
     seed: int = 0,
     trace: bool = False,
     guidance: float = 0.0,
+    saving: Saving,
 ) -> Decoded:
     return decode(
         denoiser,
@@ -37,15 +42,16 @@ def run(
         trace=trace,
         banned=[UNKNOWN],
         guidance=guidance,
+        **saving,
     )
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, 14])
 @pytest.mark.parametrize("steps", [None, 1, 2, 3, 8, 20, 100])
 def test_no_mask_is_left_and_the_budget_is_kept(
-    given: Denoiser, vectors: Tensor, name: str, length: int, steps: int | None
+    given: Denoiser, vectors: Tensor, name: str, saving: Saving, length: int, steps: int | None
 ) -> None:
-    out = run(given, vectors, name, length=length, steps=steps)
+    out = run(given, vectors, name, length=length, steps=steps, saving=saving)
     assert out.tokens.shape == (len(vectors), length)
     assert (out.tokens >= 0).all()
     assert (out.tokens < UNKNOWN).all()  # neither [MASK] nor the banned entry
@@ -55,7 +61,7 @@ def test_no_mask_is_left_and_the_budget_is_kept(
     assert out.score.isfinite().all()
 
 
-def test_steps_are_the_budget(name: str) -> None:
+def test_steps_are_the_budget(name: str, saving: Saving) -> None:
     """All but those that say otherwise: left to right is one pass a token."""
     decoder = make_decoder(name)
     extra = {"sequential": 0, "two-stage": 12}.get(name, 0)
@@ -64,17 +70,19 @@ def test_steps_are_the_budget(name: str) -> None:
         assert decoder.passes(12, steps) <= allowed
 
 
-def test_the_same_seed_gives_the_same_text(given: Denoiser, vectors: Tensor, name: str) -> None:
-    first, second = (run(given, vectors, name, seed=5) for _ in range(2))
+def test_the_same_seed_gives_the_same_text(
+    given: Denoiser, vectors: Tensor, name: str, saving: Saving
+) -> None:
+    first, second = (run(given, vectors, name, seed=5, saving=saving) for _ in range(2))
     assert torch.equal(first.tokens, second.tokens)
     assert torch.equal(first.log_prob, second.log_prob)
 
 
 @pytest.mark.parametrize("steps", [None, 3, 16])
 def test_a_batch_of_one_equals_a_batch_of_many(
-    given: Denoiser, vectors: Tensor, name: str, steps: int | None
+    given: Denoiser, vectors: Tensor, name: str, saving: Saving, steps: int | None
 ) -> None:
-    many = run(given, vectors, name, steps=steps, trace=True)
+    many = run(given, vectors, name, steps=steps, trace=True, saving=saving)
     assert many.trace is not None
     for row in range(len(vectors)):
         one = decode(
@@ -86,6 +94,7 @@ def test_a_batch_of_one_equals_a_batch_of_many(
             seeds=torch.tensor([row]),
             trace=True,
             banned=[UNKNOWN],
+            **saving,
         )
         assert one.trace is not None
         assert torch.equal(one.tokens[0], many.tokens[row])
@@ -96,9 +105,9 @@ def test_a_batch_of_one_equals_a_batch_of_many(
 
 @pytest.mark.parametrize("steps", [None, 3, 16])
 def test_the_trace_replays_to_the_result(
-    given: Denoiser, vectors: Tensor, name: str, steps: int | None
+    given: Denoiser, vectors: Tensor, name: str, saving: Saving, steps: int | None
 ) -> None:
-    out = run(given, vectors, name, steps=steps, trace=True)
+    out = run(given, vectors, name, steps=steps, trace=True, saving=saving)
     assert out.trace is not None
     mask = given.config.mask_id
     for row, frames in enumerate(out.trace):
@@ -111,28 +120,33 @@ def test_the_trace_replays_to_the_result(
             assert ((old[moved] == mask) | (new[moved] == mask)).all()
 
 
-def test_no_trace_unless_asked(given: Denoiser, vectors: Tensor, name: str) -> None:
-    assert run(given, vectors, name).trace is None
+def test_no_trace_unless_asked(given: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
+    assert run(given, vectors, name, saving=saving).trace is None
 
 
-def test_fixed_length_models(fixed: Denoiser, vectors: Tensor, name: str) -> None:
-    out = run(fixed, vectors, name, length=3)  # what the caller says about lengths does not matter
+def test_fixed_length_models(fixed: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
+    out = run(
+        fixed, vectors, name, length=3, saving=saving
+    )  # what the caller says about lengths does not matter
     assert out.tokens.shape == (len(vectors), fixed.config.max_length)
     assert (out.tokens < UNKNOWN).all()
 
 
-def test_guidance_counts_twice(given: Denoiser, vectors: Tensor, name: str) -> None:
-    plain, guided = run(given, vectors, name), run(given, vectors, name, guidance=1.5)
+def test_guidance_counts_twice(given: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
+    plain, guided = (
+        run(given, vectors, name, saving=saving),
+        run(given, vectors, name, guidance=1.5, saving=saving),
+    )
     assert (guided.tokens < UNKNOWN).all()
     assert guided.score.isfinite().all()
     if name in ("sequential", "confidence", "beam"):  # as many steps, whatever the tokens
         assert torch.equal(guided.forward_passes, 2 * plain.forward_passes)
 
 
-def test_any_lengths_in_their_order(given: Denoiser, vectors: Tensor, name: str) -> None:
+def test_any_lengths_in_their_order(given: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
     lengths = torch.tensor([3, 7, 1, 7, 14, 3, 2, 7, 9])
     seeds = torch.arange(9)
-    options = {"steps": 4, "banned": [UNKNOWN], "trace": True}
+    options = {"steps": 4, "banned": [UNKNOWN], "trace": True, **saving}
     out = decode_all(given, vectors, lengths, make_decoder(name), batch=2, seeds=seeds, **options)
     assert torch.equal((out.tokens >= 0).sum(dim=1), lengths)
     for row, length in enumerate(lengths.tolist()):
@@ -147,12 +161,14 @@ def test_any_lengths_in_their_order(given: Denoiser, vectors: Tensor, name: str)
         assert torch.equal(out.trace[row][-1], one.tokens[0])
 
 
-def test_nothing_in_nothing_out(given: Denoiser, vectors: Tensor, name: str) -> None:
-    out = decode_all(given, vectors[:0], torch.zeros(0).long(), make_decoder(name))
+def test_nothing_in_nothing_out(given: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
+    out = decode_all(given, vectors[:0], torch.zeros(0).long(), make_decoder(name), **saving)
     assert len(out.tokens) == len(out.score) == 0
 
 
-def test_a_watcher_sees_every_step_and_may_give_up(given: Denoiser, vectors: Tensor, name: str) -> None:
+def test_a_watcher_sees_every_step_and_may_give_up(
+    given: Denoiser, vectors: Tensor, name: str, saving: Saving
+) -> None:
     lengths = torch.arange(len(vectors)) % 3 + 4
     seeds = torch.arange(len(vectors))
     seen: dict[int, list[Tensor]] = {}
@@ -163,8 +179,8 @@ def test_a_watcher_sees_every_step_and_may_give_up(given: Denoiser, vectors: Ten
         return (step.rows != 1) | (step.number < 2)
 
     decoder = make_decoder(name)
-    plain = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds)
-    watched = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds, watch=watch)
+    plain = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds, **saving)
+    watched = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds, watch=watch, **saving)
     for row, length in enumerate(lengths.tolist()):
         assert (seen[row][0] == given.config.mask_id).all()
         if row == 1:

@@ -75,6 +75,10 @@ class Decoder(Protocol):
     def width(self) -> int:
         """Hypotheses a sequence that are decoded side by side; the best is kept. 1 for most."""
 
+    @property
+    def asks_all(self) -> bool:
+        """Whether it has one hypothesis, and every step of it wants logits at all masks."""
+
     def passes(self, length: int, steps: int | None) -> int:
         """Forward passes a sequence of `length` takes at most: `width` a step."""
 
@@ -92,6 +96,7 @@ class BaseDecoder:
     """What most decoders share: one hypothesis, logits wherever there is a mask."""
 
     width = 1
+    asks_all = True
 
     def time(self, state: State) -> Tensor:
         return state.masked.float().mean(dim=1)  # [B]

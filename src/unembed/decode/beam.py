@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ class Beam(BaseDecoder):
     width: int = 4
     branches: int = 4
     name: str = "beam"
+    asks_all: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.branches < 1:

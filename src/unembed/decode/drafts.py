@@ -29,6 +29,10 @@ class Drafts:
     def width(self) -> int:
         return self.count
 
+    @property
+    def asks_all(self) -> bool:
+        return False
+
     def passes(self, length: int, steps: int | None) -> int:
         return self.count * self.inner.passes(length, steps)
 

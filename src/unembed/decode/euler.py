@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -22,6 +23,7 @@ class Euler(BaseDecoder):
 
     temperature: float = 1.0
     name: str = "euler"
+    asks_all: ClassVar[bool] = False
 
     def passes(self, length: int, steps: int | None) -> int:
         return euler_steps(length, steps)

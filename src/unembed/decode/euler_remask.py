@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,6 +26,7 @@ class EulerRemask(BaseDecoder):
     share: float = 0.05
     temperature: float = 1.0
     name: str = "euler-remask"
+    asks_all: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share < 1.0:

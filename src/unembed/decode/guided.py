@@ -9,7 +9,21 @@ import torch
 from torch import Tensor
 
 from unembed.model.denoiser import Denoiser, Prepared
+from unembed.model.kept import Kept
+from unembed.model.own_words import OwnWords, likely_words
 from unembed.model.packed import packing
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the model made of a batch's vectors and, where passes build on each other, of its tokens."""
+
+    prepared: Prepared
+    kept: Kept | None
+
+    def select(self, rows: Tensor) -> Reading:
+        """The same for some of the sequences; repeats are allowed."""
+        return Reading(self.prepared.select(rows), None if self.kept is None else self.kept.select(rows))
 
 
 @dataclass(frozen=True)
@@ -23,20 +37,37 @@ class Guided:
     denoiser: Denoiser
     banned: Tensor  # [K] entries that are never produced
     guidance: float
-    prepared: Prepared
-    free: Prepared | None  # the same without the vectors
+    reading: Reading
+    free: Reading | None  # the same without the vectors
+    own: OwnWords | None = None  # the words that each sequence is left with, if not all
 
     @classmethod
     def read(
-        cls, denoiser: Denoiser, vectors: Tensor, lengths: Tensor, banned: Sequence[int], guidance: float
+        cls,
+        denoiser: Denoiser,
+        vectors: Tensor,
+        lengths: Tensor,
+        banned: Sequence[int],
+        guidance: float,
+        *,
+        reuse: bool = False,
     ) -> Guided:
-        """Everything that depends on the vectors alone, once a sequence."""
+        """Everything that depends on the vectors alone, once a sequence.
+
+        With `reuse`, for sequences of one length, later passes keep what earlier ones computed of
+        tokens that stand.
+        """
+        length = int(lengths[0]) if reuse and len(lengths) else None
+
+        def reading(prepared: Prepared) -> Reading:
+            return Reading(prepared, None if length is None else denoiser.keep(prepared, length))
+
         free = None
         if guidance:
             dropped = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
-            free = denoiser.prepare(vectors, lengths, dropped=dropped)
+            free = reading(denoiser.prepare(vectors, lengths, dropped=dropped))
         entries = torch.tensor(list(banned), dtype=torch.long, device=vectors.device)
-        return cls(denoiser, entries, guidance, denoiser.prepare(vectors, lengths), free)
+        return cls(denoiser, entries, guidance, reading(denoiser.prepare(vectors, lengths)), free)
 
     @property
     def cost(self) -> int:
@@ -45,30 +76,64 @@ class Guided:
 
     def select(self, rows: Tensor) -> Guided:
         """The same for some of the sequences; repeats are allowed."""
-        free = None if self.free is None else self.free.select(rows)
-        return replace(self, prepared=self.prepared.select(rows), free=free)
+        return replace(
+            self,
+            reading=self.reading.select(rows),
+            free=None if self.free is None else self.free.select(rows),
+            own=None if self.own is None else self.own.select(rows),
+        )
+
+    def follow(self, origin: Tensor) -> Guided:
+        """The same after hypotheses have changed their rows: what is kept of their tokens moves along."""
+        if self.reading.kept is None or torch.equal(origin, torch.arange(len(origin), device=origin.device)):
+            return self
+        return self.select(origin)
+
+    def shorten(self, logits: Tensor, wanted: Tensor, size: int) -> Guided:
+        """The same, left with each sequence's likeliest words by these logits at all its masks.
+
+        logits: [M, V]; wanted: [B, L] with M places, some in every sequence
+        """
+        size = min(size, logits.shape[1] - len(self.banned))
+        entries = likely_words(logits, wanted.nonzero()[:, 0], len(wanted), size)  # [B, S]
+        return replace(self, own=self.denoiser.own_words(entries))
+
+    def spell(self, tokens: Tensor, wanted: Tensor) -> Tensor:
+        """Entries for what a step wrote at wanted places, where it chose among each sequence's own words.
+
+        tokens, wanted: [B, L]; a place that is masked (again) stays so.  # [B, L]
+        """
+        if self.own is None:
+            return tokens
+        entries = self.own.entries  # [B, S]
+        written = wanted & (tokens != self.denoiser.config.mask_id)
+        return torch.where(written, entries.gather(1, tokens.clamp(max=entries.shape[1] - 1)), tokens)
 
     def logits(self, tokens: Tensor, t: Tensor, wanted: Tensor) -> Tensor:
-        """tokens: [B, L]; t: [B]; wanted: [B, L] with M places; row by row.  # [M, V]"""
+        """tokens: [B, L]; t: [B]; wanted: [B, L] with M places; row by row.  # [M, V or S]"""
         asked = wanted.any(dim=1)  # [B] nobody waits for a sequence that wants nothing
-        if not bool(asked.all()):
+        if self.reading.kept is None and not bool(asked.all()):
             rows = asked.nonzero().squeeze(1)
             return self.select(rows)._logits(tokens[rows], t[rows], wanted[rows])
         return self._logits(tokens, t, wanted)
 
     def _logits(self, tokens: Tensor, t: Tensor, wanted: Tensor) -> Tensor:
-        if not len(tokens):
+        if not bool(wanted.any()):
             return torch.zeros(0, self.denoiser.config.vocabulary, device=tokens.device)
-        logits = self._ask(tokens, t, wanted, self.prepared)
+        logits = self._ask(tokens, t, wanted, self.reading)
         if self.free is not None:
             logits = logits + self.guidance * (logits - self._ask(tokens, t, wanted, self.free))
-        if len(self.banned):
+        if len(self.banned) and self.own is None:  # nobody's own words are banned ones
             logits.index_fill_(1, self.banned, -torch.inf)
         return logits
 
     @packing()
-    def _ask(self, tokens: Tensor, t: Tensor, wanted: Tensor, prepared: Prepared) -> Tensor:
+    def _ask(self, tokens: Tensor, t: Tensor, wanted: Tensor, reading: Reading) -> Tensor:
         at = wanted.flatten().nonzero().squeeze(1)  # [M]
-        h = self.denoiser.hidden(tokens, t.to(prepared.modulation.dtype), prepared, at=at)  # [M, D]
+        prepared, t = reading.prepared, t.to(reading.prepared.modulation.dtype)
+        if reading.kept is None:
+            h = self.denoiser.hidden(tokens, t, prepared, at=at)  # [M, D]
+        else:
+            h = self.denoiser.hidden_again(tokens, t, prepared, reading.kept, at=at)
         rows = at // tokens.shape[1]  # [M]
-        return self.denoiser.logits(h, rows, prepared, xt=tokens).float()  # [M, V]
+        return self.denoiser.logits(h, rows, prepared, xt=tokens, own=self.own).float()  # [M, V or S]

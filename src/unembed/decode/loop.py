@@ -71,6 +71,8 @@ def decode(
     end: int | None = None,
     start: Tensor | None = None,
     watch: Watcher | None = None,
+    reuse: bool = False,
+    shortlist: int = 0,
 ) -> Decoded:
     """Texts of equal length out of vectors [B, D], from all positions masked.
 
@@ -79,6 +81,10 @@ def decode(
     model would say without the vector, at twice the passes. Where texts have an `end` token, what
     comes after it does not count when hypotheses are compared. `start` [B, L] gives some of the tokens,
     and the others as masks: at least one a text.
+
+    Two approximations save arithmetic. `reuse` computes a token that stands only once, in the pass after
+    it was revealed. A `shortlist` above 0 leaves a sequence that many words after its first pass, with
+    strategies that ask for all masks in every pass.
     """
     batch, mask_id = len(vectors), denoiser.config.mask_id
     if denoiser.config.length == "fixed":
@@ -101,7 +107,7 @@ def decode(
         mask_id=mask_id,
         steps=decoder.passes(length, steps) // width,
     )
-    model = Guided.read(denoiser, vectors, lengths, banned, guidance)
+    model = Guided.read(denoiser, vectors, lengths, banned, guidance, reuse=reuse)
     model = model if width == 1 else model.select(sequence)
     passes = torch.zeros(batch, dtype=torch.long, device=vectors.device)
     frames = [whole.tokens]
@@ -120,6 +126,11 @@ def decode(
         state = decoder.step(
             logits, wanted, replace(state, origin=torch.arange(len(rows), device=rows.device))
         )
+        assert state.origin is not None
+        state = replace(state, tokens=model.spell(state.tokens, wanted))
+        model = model.follow(state.origin)
+        if shortlist and model.own is None and decoder.asks_all:
+            model = model.shorten(logits, wanted, shortlist)
         passes.index_add_(0, sequence[rows], wanted.any(dim=1).long() * model.cost)
         whole = replace(
             whole,
@@ -127,7 +138,6 @@ def decode(
             log_prob=whole.log_prob.index_copy(0, rows, state.log_prob),
         )
         if trace:
-            assert state.origin is not None
             frames = [frame.index_copy(0, rows, frame[rows[state.origin]]) for frame in frames]
             frames.append(whole.tokens)
         # Hypotheses of one sequence stay together: they are compared with each other.
@@ -171,6 +181,8 @@ def decode_all(
     guidance: float = 0.0,
     end: int | None = None,
     watch: Watcher | None = None,
+    reuse: bool = False,
+    shortlist: int = 0,
 ) -> Decoded:
     """The same for texts of any lengths: sorted into batches of one length, returned in their order."""
     count = len(vectors)
@@ -200,6 +212,8 @@ def decode_all(
                 guidance=guidance,
                 end=end,
                 watch=None if watch is None else _renumber(watch, rows),
+                reuse=reuse,
+                shortlist=shortlist,
             )
             tokens[rows, :length] = part.tokens
             log_prob[rows, :length] = part.log_prob

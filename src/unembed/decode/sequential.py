@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -15,6 +16,7 @@ class Sequential(BaseDecoder):
     """The likeliest token at the first masked position. It takes one pass a token, whatever `steps` says."""
 
     name: str = "sequential"
+    asks_all: ClassVar[bool] = False
 
     def passes(self, length: int, steps: int | None) -> int:
         return length

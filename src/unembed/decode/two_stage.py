@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -27,6 +28,7 @@ class TwoStage(BaseDecoder):
     restart: float = 0.5
     temperature: float = 0.0
     name: str = "two-stage"
+    asks_all: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.restart <= 1.0:

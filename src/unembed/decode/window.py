@@ -34,6 +34,8 @@ class Settings:
     candidates: int = 5
     guidance: float = 0.0
     batch: int = 64
+    reuse: bool = False  # compute a token that stands only once
+    shortlist: int = 0  # words a sequence after its first pass; 0 for all
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ def invert_window(
         guidance=settings.guidance,
         end=checkpoint.vocabulary.end if checkpoint.vocabulary.fixed_length else None,
         watch=None if watch is None else _of_owners(watch, owner.to(device)),
+        reuse=settings.reuse,
+        shortlist=settings.shortlist,
     )
     candidates = _candidates(checkpoint, decoded, length_log_prob)
     return _rank(checkpoint, decoded, owner, candidates, settings, length_known)

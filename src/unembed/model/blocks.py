@@ -38,14 +38,49 @@ class Attention(nn.Module):
         """h: [B, L, D]; at: [M] of the flattened positions, the only ones to be returned."""
         batch, length, width = h.shape
         if at is None:
-            q, k, v = (
-                linear(h, self.qkv.weight, self.qkv.bias)
-                .unflatten(2, (3, self.heads, -1))
-                .permute(2, 0, 3, 1, 4)
-            )  # 3 x [B, heads, L, D/heads]
+            qkv = linear(h, self.qkv.weight, self.qkv.bias)  # [B, L, 3D]
+            qkv = qkv.view(batch, length, 3, self.heads, width // self.heads)
+            q, k, v = qkv.permute(2, 0, 3, 1, 4)  # 3 x [B, heads, L, D/heads]
         else:
             k, v = self.keys_values(h)
             q = self._queries(h, at)
+        mixed = self._mix(q, k, v, padding, memory)  # [B, L, D]
+        if at is not None:
+            mixed = mixed.view(batch * length, width).index_select(0, at)  # [M, D]
+        return linear(mixed, self.out.weight, self.out.bias)  # [B, L, D] or [M, D]
+
+    def renew(
+        self,
+        h: Tensor,
+        places: Tensor,
+        read: Tensor | None,
+        kept: Tensor,
+        memory: tuple[Tensor, Tensor] | None,
+    ) -> Tensor:
+        """The same where only some positions are computed, and the others' keys and values are kept.
+
+        h: [N, D] at the flattened `places` [N]; kept: [B, L, 2D], brought up to date there; read: [M]
+        which of the N are asked for, if not all.  # [M, D]
+        """
+        batch, length, _ = kept.shape
+        width = h.shape[1]
+        if read is None:
+            asking, q = places, linear(h, self.qkv.weight, self.qkv.bias)  # [N, 3D]
+            q, kv = q[:, :width], q[:, width:]
+        else:
+            asking = places.index_select(0, read)  # [M]
+            q = linear(h.index_select(0, read), self.qkv.weight, self.qkv.bias, last=width)  # [M, D]
+            kv = linear(h, self.qkv.weight, self.qkv.bias, first=width)  # [N, 2D]
+        kept.view(batch * length, 2 * width).index_copy_(0, places, kv)
+        k, v = self._by_head(kept)
+        mixed = self._mix(self._spread(q, asking, batch, length), k, v, None, memory)  # [B, L, D]
+        mixed = mixed.view(batch * length, width).index_select(0, asking)  # [M, D]
+        return linear(mixed, self.out.weight, self.out.bias)
+
+    def _mix(
+        self, q: Tensor, k: Tensor, v: Tensor, padding: Tensor | None, memory: tuple[Tensor, Tensor] | None
+    ) -> Tensor:
+        """Attention itself, over the sequence and the memory. q, k, v: [B, heads, L, D/heads]  # [B, L, D]"""
         if self.rotary is not None:
             q, k = rotate(q, self.rotary), rotate(k, self.rotary)
         if memory is not None:
@@ -58,26 +93,27 @@ class Attention(nn.Module):
                 visible = F.pad(visible, (0, memory[0].shape[2]), value=True)  # [B, L + K]
             mask = visible[:, None, None, :]  # [B, 1, 1, L + K]
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # [B, heads, L, D/heads]
-        mixed = mixed.transpose(1, 2).reshape(batch, length, width)  # [B, L, D]
-        if at is not None:
-            mixed = mixed.view(batch * length, width).index_select(0, at)  # [M, D]
-        return linear(mixed, self.out.weight, self.out.bias)  # [B, L, D] or [M, D]
+        return mixed.transpose(1, 2).flatten(2)  # [B, L, D]
 
     def keys_values(self, h: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values alone: of the memory, which asks nothing.  # 2 x [B, heads, L, D/heads]"""
-        batch, length, width = h.shape
-        kv = linear(h, self.qkv.weight, self.qkv.bias, first=width)  # [B, L, 2D]
-        kv = kv.view(batch, length, 2, self.heads, width // self.heads)
-        k, v = kv.permute(2, 0, 3, 1, 4)
+        return self._by_head(linear(h, self.qkv.weight, self.qkv.bias, first=h.shape[2]))
+
+    def _by_head(self, kv: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys beside values [B, L, 2D], apart.  # 2 x [B, heads, L, D/heads]"""
+        k, v = kv.view(kv.shape[0], kv.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
         return k, v
 
     def _queries(self, h: Tensor, at: Tensor) -> Tensor:
         """Queries where they are needed, zeros elsewhere.  # [B, heads, L, D/heads]"""
-        batch, length, width = h.shape
         few = h.flatten(0, 1).index_select(0, at)  # [M, D]
-        few = linear(few, self.qkv.weight, self.qkv.bias, last=width)
-        q = few.new_zeros(batch * length, width).index_copy(0, at, few)  # [B * L, D]
-        return q.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
+        few = linear(few, self.qkv.weight, self.qkv.bias, last=h.shape[2])
+        return self._spread(few, at, h.shape[0], h.shape[1])
+
+    def _spread(self, q: Tensor, at: Tensor, batch: int, length: int) -> Tensor:
+        """Queries [M, D] at their places, zeros elsewhere.  # [B, heads, L, D/heads]"""
+        full = q.new_zeros(batch * length, q.shape[1]).index_copy(0, at, q)  # [B * L, D]
+        return full.view(batch, length, self.heads, -1).transpose(1, 2)
 
 
 class FeedForward(nn.Module):
@@ -125,42 +161,52 @@ class Block(nn.Module):
         h: [B, L, D]; modulation: [B, 4, D]; padding: [B, L] true where there is no token; at: [M]
         positions in the flattened [B * L].
         """
-        if at is not None:
-            return self._few(h, modulation, padding, memory, at)
-        gamma1, beta1, gamma2, beta2 = modulation[:, :, None].unbind(1)  # 4 x [B, 1, D]
-        if self.pre:
-            normed = modulate(self.attention_norm(h), gamma1, beta1)  # [B, L, D]
-            h = h + self.dropout(self.attention(normed, padding, memory))
-            normed = modulate(self.feed_forward_norm(h), gamma2, beta2)
-            out: Tensor = h + self.dropout(self.feed_forward(normed))
-            return out
-        h = h + self.dropout(self.attention(h, padding, memory))
-        h = modulate(self.attention_norm(h), gamma1, beta1)
-        h = h + self.dropout(self.feed_forward(h))
-        return modulate(self.feed_forward_norm(h), gamma2, beta2)
+        if at is None:
+            parts = modulation[:, :, None].unbind(1)  # 4 x [B, 1, D]
+            mixed = self.attention(self._before(h, *parts[:2]), padding, memory)  # [B, L, D]
+            return self._after(h, mixed, *parts)
+        # Where only some positions will be read, the others give keys and values.
+        normed = self._before(h, *modulation[:, :2, None].unbind(1))  # [B, L, D]
+        mixed = self.attention(normed, padding, memory, at)  # [M, D]
+        few = h.flatten(0, 1).index_select(0, at)  # [M, D]
+        return self._after(few, mixed, *modulation.index_select(0, at // h.shape[1]).unbind(1))
 
-    def _few(
+    def renew(
         self,
         h: Tensor,
         modulation: Tensor,
-        padding: Tensor | None,
+        places: Tensor,
+        read: Tensor | None,
+        kept: Tensor,
         memory: tuple[Tensor, Tensor] | None,
-        at: Tensor,
     ) -> Tensor:
-        """The same where only some positions will be read: the others give keys and values.  # [M, D]"""
-        length = h.shape[1]
-        gamma1, beta1, gamma2, beta2 = modulation.index_select(0, at // length).unbind(1)  # 4 x [M, D]
-        few = h.flatten(0, 1).index_select(0, at)  # [M, D]
+        """The next state at some positions, the others standing as they are (see `kept.py`).
+
+        h: [N, D] at the flattened `places` [N]; kept: [B, L, 2D], brought up to date there; read: [M]
+        which of the N to return, if not all.  # [M, D]
+        """
+        parts = modulation.index_select(0, places // kept.shape[1])  # [N, 4, D]
+        mixed = self.attention.renew(self._before(h, *parts[:, :2].unbind(1)), places, read, kept, memory)
+        if read is not None:
+            h, parts = h.index_select(0, read), parts.index_select(0, read)
+        return self._after(h, mixed, *parts.unbind(1))
+
+    def _before(self, h: Tensor, gamma1: Tensor, beta1: Tensor) -> Tensor:
+        """What attention reads."""
+        return modulate(self.attention_norm(h), gamma1, beta1) if self.pre else h
+
+    def _after(
+        self, h: Tensor, mixed: Tensor, gamma1: Tensor, beta1: Tensor, gamma2: Tensor, beta2: Tensor
+    ) -> Tensor:
+        """From attention's result to the next state, at the positions of h."""
+        h = h + self.dropout(mixed)
         if self.pre:
-            normed = modulate(self.attention_norm(h), *modulation[:, :2, None].unbind(1))  # [B, L, D]
-            few = few + self.dropout(self.attention(normed, padding, memory, at))
-            normed = modulate(self.feed_forward_norm(few), gamma2, beta2)  # [M, D]
-            out: Tensor = few + self.dropout(self.feed_forward(normed))
+            normed = modulate(self.feed_forward_norm(h), gamma2, beta2)
+            out: Tensor = h + self.dropout(self.feed_forward(normed))
             return out
-        few = few + self.dropout(self.attention(h, padding, memory, at))
-        few = modulate(self.attention_norm(few), gamma1, beta1)
-        few = few + self.dropout(self.feed_forward(few))
-        return modulate(self.feed_forward_norm(few), gamma2, beta2)
+        h = modulate(self.attention_norm(h), gamma1, beta1)
+        h = h + self.dropout(self.feed_forward(h))
+        return modulate(self.feed_forward_norm(h), gamma2, beta2)
 
 
 def modulate(normed: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:

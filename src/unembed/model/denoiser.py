@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from unembed.model.blocks import Block, embedding, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
+from unembed.model.kept import Kept
 from unembed.model.lexical import LexicalHead
+from unembed.model.own_words import OwnWords
 from unembed.model.packed import linear
 from unembed.model.shortlist import Candidates, Shortlist
 from unembed.model.words_left import WordsLeft
@@ -193,6 +195,34 @@ class Denoiser(nn.Module):
         out: Tensor = self.output_norm(h)
         return out
 
+    def keep(self, prepared: Prepared, length: int) -> Kept:
+        """Room for what `hidden_again` keeps between the passes over a batch."""
+        batch, layers, _, width = prepared.modulation.shape
+        return Kept.nothing(batch, length, width, layers, prepared.modulation)
+
+    def hidden_again(self, xt: Tensor, t: Tensor, prepared: Prepared, kept: Kept, *, at: Tensor) -> Tensor:
+        """As `hidden`, but what stands since an earlier pass keeps its keys and values.  # [M, D]
+
+        xt: [B, L] tokens and masks; t: [B]; at: [M] rising positions in the flattened [B * L].
+        """
+        places = kept.renew(xt, xt == self.config.mask_id, at)  # [N]
+        h = self.embed(xt.flatten()[places])  # [N, D]
+        if self.position is not None:
+            h = h + self.position.weight[places % xt.shape[1]]
+        h = self.input_norm(h)
+        modulation = self.condition.at_time(prepared.modulation, t)  # [B, layers, 4, D]
+        last = len(self.blocks) - 1
+        for layer, block in enumerate(self.blocks):
+            memory = None if prepared.memory is None else prepared.memory[layer]
+            read = torch.searchsorted(places, at) if layer == last else None  # [M]
+            h = block.renew(h, modulation[:, layer], places, read, kept.layers[layer], memory)  # type: ignore[operator]
+        out: Tensor = self.output_norm(h)
+        return out
+
+    def own_words(self, entries: Tensor) -> OwnWords:
+        """The output layer cut down to each sequence's words [B, S]."""
+        return OwnWords(entries, F.embedding(entries, self.token.weight), self.output_bias[entries])
+
     def logits(
         self,
         h: Tensor,
@@ -200,8 +230,14 @@ class Denoiser(nn.Module):
         prepared: Prepared,
         *,
         xt: Tensor,
+        own: OwnWords | None = None,
     ) -> Tensor:
-        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].  # [M, V]"""
+        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].
+
+        Of all words, or of those that are each sequence's own.  # [M, V or S]
+        """
+        if own is not None:
+            return own.readout(self.features(h), rows, self.words(prepared, xt))
         logits, words = self.readout(h), self.words(prepared, xt)
         return logits if words is None else logits + words[rows]
 

@@ -1,0 +1,36 @@
+"""The two approximations, where they must be exact."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from unembed.decode import DECODERS, decode, make_decoder
+from unembed.model.denoiser import Denoiser
+
+
+@pytest.mark.parametrize("name", ["confidence", "mask-predict", "entropy-bound"])
+def test_a_shortlist_of_all_words_changes_nothing(given: Denoiser, vectors: Tensor, name: str) -> None:
+    lengths, seeds = torch.full((len(vectors),), 9), torch.arange(len(vectors))
+    exact, short = (
+        decode(given, vectors, lengths, make_decoder(name), steps=4, seeds=seeds, banned=[7], shortlist=size)
+        for size in (0, 1000)
+    )
+    assert torch.equal(exact.tokens, short.tokens)
+    assert torch.allclose(exact.log_prob, short.log_prob, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", list(DECODERS))
+def test_reuse_is_exact_for_two_passes(given: Denoiser, vectors: Tensor, name: str) -> None:
+    """Whatever stands was revealed in the pass before."""
+    lengths, seeds = torch.full((len(vectors),), 2), torch.arange(len(vectors))
+    exact, reused = (
+        decode(given, vectors, lengths, make_decoder(name), steps=2, seeds=seeds, reuse=reuse)
+        for reuse in (False, True)
+    )
+    if name in ("two-stage", "beam"):  # more passes, or hypotheses that swap their rows
+        assert torch.equal(reused.forward_passes, exact.forward_passes)
+    else:
+        assert torch.equal(exact.tokens, reused.tokens)
+        assert torch.allclose(exact.log_prob, reused.log_prob, atol=1e-5)
