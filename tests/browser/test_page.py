@@ -132,6 +132,31 @@ def test_two_strategies_side_by_side_and_a_link_to_them(page: object) -> None:
     assert page.input_value("#versus") == "sequential"
 
 
+def test_a_guided_search_comes_nearer(page: object, inverter: Inverter) -> None:
+    assert page.is_hidden("#calls")
+    encode(page)
+    page.select_option("#strategy", "guided")
+    assert page.input_value("#calls") == "500"
+    page.fill("#calls", "120")
+    invert(page)
+    expected = inverter.invert(inverter.encode([TEXT])[0], strategy="guided", max_encoder_calls=120, n_best=4)
+    assert recovered(page) == expected.text
+    readout = page.inner_text(".readout")
+    assert f"encoder calls {expected.encoder_calls}" in readout
+    last = float(re.search(r"cosine ([\d.]+)", readout)[1])
+    page.focus(".scrub input")
+    page.keyboard.press("Home")
+    readout = page.inner_text(".readout")
+    assert "nearer text 0 of" in readout
+    assert float(re.search(r"cosine ([\d.]+)", readout)[1]) < last
+    assert page.is_hidden("#confidence-legend")
+    before = page.inner_text("#results")
+    page.reload()
+    page.wait_for_selector("#result-panel:not([hidden])")
+    assert page.inner_text("#results") == before
+    assert page.input_value("#calls") == "120"
+
+
 def test_keyboard_only(page: object) -> None:
     page.focus("#text")
     page.keyboard.type(TEXT)

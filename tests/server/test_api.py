@@ -14,6 +14,7 @@ import tiny
 import toy
 from unembed import Inverter
 from unembed.decode import DECODERS
+from unembed.search.strategies import STRATEGIES
 from unembed.server.app import create_app
 from unembed.server.logs import Log
 
@@ -34,7 +35,9 @@ def test_models(client: TestClient) -> None:
     assert body["default"] == "toy"
     assert body["models"][0]["dimension"] == 16
     assert body["models"][0]["can_encode"]
-    assert [strategy["name"] for strategy in body["strategies"]] == list(DECODERS)
+    assert [strategy["name"] for strategy in body["strategies"]] == list(STRATEGIES)
+    assert [one["name"] for one in body["strategies"] if one["needs_encoder"]] == ["guided"]
+    assert body["limits"]["max_encoder_calls"] == 2000
     assert all(strategy["summary"] for strategy in body["strategies"])
     assert body["limits"]["max_text"] == 2000
 
@@ -70,6 +73,55 @@ def test_invert_is_the_same_as_alone(
         assert len(result["pieces"]) == len(alone.tokens)
         assert all(0 <= piece["confidence"] <= 1 for piece in result["pieces"])
     assert body["work"]["batch"] == 3
+
+
+GUIDED = {"strategy": "guided", "options": {"max_encoder_calls": 60}, "seed": 5}
+
+
+def test_a_guided_search_is_the_same_as_alone(
+    client: TestClient, inverter: Inverter, vectors: np.ndarray
+) -> None:
+    body = client.post("/api/invert", json={"vectors": vectors[:2].tolist(), "n_best": 2, **GUIDED}).json()
+    for vector, result in zip(vectors, body["results"], strict=False):
+        alone = inverter.invert(vector, strategy="guided", max_encoder_calls=60, seed=5, n_best=2)
+        assert result["text"] == alone.text
+        assert result["encoder_calls"] == alone.encoder_calls
+        assert result["cosine"] == pytest.approx(alone.cosine, abs=1e-4)
+        assert [other["text"] for other in result["alternatives"]] == [o.text for o in alone.alternatives]
+        assert len(result["pieces"]) == len(alone.tokens)
+    calls = sum(result["encoder_calls"] for result in body["results"])
+    assert f"unembed_encoder_calls_total {calls}.0" in client.get("/metrics").text
+
+
+def test_the_stream_tells_every_round(client: TestClient, vectors: np.ndarray) -> None:
+    heard = events(client.post("/api/invert/stream", json={"vectors": vectors[:2].tolist(), **GUIDED}))
+    [answer] = [data for name, data in heard if name == "result"]
+    for index, result in enumerate(answer["results"]):
+        rounds = [data for name, data in heard if name == "search" and data["index"] == index]
+        assert [data["round"] for data in rounds] == list(range(len(rounds)))
+        for name in ("cosine", "encoder_calls"):
+            assert [data[name] for data in rounds] == sorted(data[name] for data in rounds)
+        assert rounds[-1]["encoder_calls"] == result["encoder_calls"] <= rounds[-1]["max_encoder_calls"] == 60
+        assert rounds[-1]["cosine"] == pytest.approx(result["cosine"], abs=1e-3)
+        assert all(piece["confidence"] is None for piece in rounds[-1]["pieces"])
+
+
+def test_encoder_calls_are_shared_by_a_request(serve: Callable[..., TestClient], vectors: np.ndarray) -> None:
+    client = serve(max_encoder_calls=100)
+    asked = {"vectors": vectors[:4].tolist(), "strategy": "guided"}
+    body = client.post("/api/invert", json=asked).json()
+    assert all(result["encoder_calls"] <= 25 for result in body["results"])
+    refused = client.post("/api/invert", json={**asked, "options": {"max_encoder_calls": 26}})
+    assert refused.status_code == 422
+    assert refused.json()["code"] == "too_many_calls"
+    assert client.post("/api/invert", json={**asked, "options": {"max_encoder_calls": 0}}).status_code == 200
+
+
+def test_a_search_ends_in_time(serve: Callable[..., TestClient], vectors: np.ndarray) -> None:
+    client = serve(max_encoder_calls=10_000_000, search_seconds=0.2)
+    asked = {"vectors": vectors[:1].tolist(), "strategy": "guided", "options": {"seconds": 1000}}
+    [result] = client.post("/api/invert", json=asked).json()["results"]
+    assert 0 < result["encoder_calls"] < 1_000_000
 
 
 def test_a_round_trip_is_compared(client: TestClient) -> None:
@@ -130,6 +182,13 @@ BAD = [
     ({"texts": ["a"], "strategy": "magic"}, 422, "no decoding strategy"),
     ({"texts": ["a"], "options": {"width": 2}}, 422, "no option"),
     ({"texts": ["a"], "strategy": "beam", "options": {"width": 1000000}}, 422, "between 0 and 16"),
+    ({"texts": ["a"], "strategy": "guided", "options": {"beam": 17}}, 422, "between 0 and 16"),
+    ({"texts": ["a"], "strategy": "guided", "options": {"beam": 0}}, 422, "at least 1"),
+    (
+        {"texts": ["a"], "strategy": "guided", "options": {"max_encoder_calls": 2001}},
+        422,
+        "2,000 encoder calls",
+    ),
     ({"texts": ["a"], "lengths": [99]}, 422, "1 to 10 tokens"),
     ({"texts": ["a"], "lengths": [1, 2]}, 422, "2 lengths for 1"),
     ({"texts": ["a"], "steps": 0}, 422, "steps"),
@@ -197,5 +256,8 @@ def test_a_model_that_ends_its_texts_by_itself(vectors: np.ndarray) -> None:
             assert len(result["pieces"]) == len(alone.tokens)
             assert result["cosine"] is None
         assert client.post("/api/encode", json={"texts": [TEXT]}).json()["code"] == "encoder"
+        offered = client.get("/api/models").json()["strategies"]
+        assert "guided" not in [strategy["name"] for strategy in offered]
+        assert client.post("/api/invert", json={**asked, "strategy": "guided"}).json()["code"] == "encoder"
         refused = client.post("/api/invert", json={**asked, "lengths": [3, 3]})
         assert "ends its texts by itself" in refused.json()["error"]

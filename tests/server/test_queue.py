@@ -174,6 +174,34 @@ def test_a_client_that_leaves_stops_costing(inverter: Inverter, vectors: np.ndar
     assert given_up.forward_passes < inverter.invert(vectors[1]).forward_passes
 
 
+def test_who_leaves_a_search_stops_costing(inverter: Inverter, vectors: np.ndarray) -> None:
+    """Its hunt ends with the round; its neighbour finds what it would find alone."""
+    engine = create_app({"toy": inverter}).state.service.engines["toy"]
+    how = {"strategy": "guided", "options": {"max_encoder_calls": 80}}
+
+    async def main() -> tuple[Job, Job]:
+        from unembed.server.schemas import InvertRequest
+
+        stays, leaves = (
+            Job("k", InvertRequest(vectors=[vector.tolist()], **how), 1, "x", watched=name == "leaves")
+            for name, vector in zip(("stays", "leaves"), vectors, strict=False)
+        )
+
+        def left(name: str, data: dict) -> None:
+            leaves.gone = name == "search"
+
+        leaves.tell = left
+        engine.invert([stays, leaves])
+        await asyncio.sleep(0)
+        return stays, leaves
+
+    stays, leaves = asyncio.run(main())
+    [kept], [given_up] = stays.future.result().results, leaves.future.result().results
+    alone = inverter.invert(vectors[0], strategy="guided", max_encoder_calls=80)
+    assert (kept.text, kept.encoder_calls) == (alone.text, alone.encoder_calls)
+    assert given_up.encoder_calls <= 10 < kept.encoder_calls
+
+
 def test_time_runs_out(serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> None:
     client = serve(timeout=0.05)
     let_go = threading.Event()

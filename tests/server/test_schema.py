@@ -7,15 +7,21 @@ import io
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from unembed import Inverter
+from unembed.search.strategies import strategy_options
 from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
 from unembed.server.logs import Log
 
+_NUMBERS = st.integers(-1, 20) | st.floats(-1, 20)
+GUIDED_OPTIONS = st.dictionaries(st.sampled_from(list(strategy_options("guided"))), _NUMBERS, max_size=6).map(
+    lambda options: {**options, "max_encoder_calls": 30}
+)
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 PATHS = ["/health", "/metrics", "/api/models", "/api/encode", "/api/invert", "/api/invert/stream"]
 
@@ -39,6 +45,20 @@ def test_no_request_breaks_the_server(
     @given(case=schema[path][method].as_strategy(generation_mode=mode))
     @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     def check(case: schemathesis.Case) -> None:
+        case.validate_response(case.call(), checks=CHECKS)
+
+    check()
+
+
+@pytest.mark.slow
+def test_no_guided_request_breaks_the_server(schema: schemathesis.BaseSchema) -> None:
+    """Few requests that are made up at random ask for a search: here all of them do."""
+
+    @given(case=schema["/api/invert"]["POST"].as_strategy(), options=GUIDED_OPTIONS)
+    @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    def check(case: schemathesis.Case, options: dict) -> None:
+        given = {"vectors": [[0.1] * 16], "texts": None, "originals": None, "lengths": None, "model": None}
+        case.body = {**case.body, **given, "strategy": "guided", "options": options}
         case.validate_response(case.call(), checks=CHECKS)
 
     check()

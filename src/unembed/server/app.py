@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -13,8 +13,8 @@ from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unembed import __version__
-from unembed.decode.registry import DECODERS, strategy_options
 from unembed.inverter import Inverter
+from unembed.search.strategies import STRATEGIES, Guided, strategy_options
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine
 from unembed.server.figures import Figures
@@ -90,10 +90,12 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
     strategies = [
         Strategy(
             name=name,
-            summary=(inspect.getdoc(inspect.getmodule(make)) or "").split("\n")[0].partition(": ")[2],
+            summary=_summary(make),
             options={option: kind.__name__ for option, kind in strategy_options(name).items()},
+            needs_encoder=make is Guided,
         )
-        for name, make in DECODERS.items()
+        for name, make in STRATEGIES.items()
+        if make is not Guided or any(engine.can_encode for engine in engines.values())
     ]
     return ModelsResponse(
         default=next(iter(engines)),
@@ -102,6 +104,12 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
         limits=Limits(**config.model_dump(include=set(Limits.model_fields))),
         version=__version__,
     )
+
+
+def _summary(make: Callable[..., object]) -> str:
+    """A decoder's file says what it does; of the search, its class."""
+    text = inspect.getdoc(make if make is Guided else inspect.getmodule(make)) or ""
+    return text.split("\n")[0].partition(": ")[2]
 
 
 class Access:

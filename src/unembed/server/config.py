@@ -20,5 +20,7 @@ class ServeConfig(BaseModel):
     max_waiting: int = Field(512, ge=1, description="Vectors that may wait; beyond that, 503.")
     max_client: int = Field(128, ge=1, description="Of these, those of one address; beyond that, 429.")
     gather: float = Field(0.002, ge=0, description="Seconds to wait for company before a batch starts.")
+    max_encoder_calls: int = Field(2000, ge=1, description="Texts that a guided request may have embedded.")
+    search_seconds: float = Field(20.0, gt=0, description="Seconds until a guided search gives what it has.")
     timeout: float = Field(60.0, gt=0, description="Seconds until a request is given up.")
     log_content: bool = Field(False, description="Log texts and vectors too.")

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.data.align import tokenise
+from unembed.decode.base import Decoder
 from unembed.decode.loop import Step
-from unembed.decode.registry import make_decoder
+from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Inversion
 from unembed.decode.window import Settings, invert_window
 from unembed.errors import UnembedError
@@ -22,6 +23,9 @@ from unembed.inverter import FitWarning, Inverter
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.cosine import cosines
 from unembed.metrics.f1 import token_f1
+from unembed.search.strategies import Guided, make_strategy
+from unembed.search.window import Search, search_window
+from unembed.server.hunting import HuntWatch
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Alternative, Comparison, InvertRequest, Piece, Recovered, StepEvent
@@ -73,15 +77,7 @@ class Engine:
         requests: list[InvertRequest] = [job.work for job in jobs]
         vectors = np.concatenate([self._vectors(request) for request in requests])  # [N, D]
         lengths = [length for request in requests for length in request.lengths or ()]
-        watch = _Watch(jobs, self._pieces)
-        found = invert_window(
-            self.inverter.checkpoint,
-            vectors,
-            torch.tensor(lengths) if lengths else None,
-            self._settings(requests[0]),
-            watch,
-        )
-        results = [self._recovered(watch, row, one) for row, one in enumerate(found)]
+        results = self._read(jobs, vectors, torch.tensor(lengths) if lengths else None)
         self._compare(jobs, results, vectors)
         seconds, start = time.perf_counter() - began, 0
         for job in jobs:
@@ -91,9 +87,23 @@ class Engine:
             job.finish(Inverted(own, warning, seconds))
             start = end
 
-    def _settings(self, request: InvertRequest) -> Settings:
+    def _read(self, jobs: Sequence[Job], vectors: Floats, lengths: Tensor | None) -> list[Recovered]:
+        request: InvertRequest = jobs[0].work
+        checkpoint = self.inverter.checkpoint
+        strategy = make_strategy(request.strategy, **request.options)
+        if isinstance(strategy, Guided):
+            settings = self._settings(request, make_decoder(DEFAULT))
+            watch = HuntWatch(jobs, self._pieces)
+            search = Search(strategy, self.inverter.guide(), watch)
+            found = search_window(checkpoint, vectors, lengths, settings, search)
+            return [self._recovered(row, one, watch.final(row, one)) for row, one in enumerate(found)]
+        steps = _Watch(jobs, self._pieces)
+        found = invert_window(checkpoint, vectors, lengths, self._settings(request, strategy), steps)
+        return [self._recovered(row, one, steps.final(row, one)) for row, one in enumerate(found)]
+
+    def _settings(self, request: InvertRequest, decoder: Decoder) -> Settings:
         return Settings(
-            decoder=make_decoder(request.strategy, **request.options),
+            decoder=decoder,
             steps=request.steps,
             n_best=request.n_best,
             seed=request.seed,
@@ -107,11 +117,11 @@ class Engine:
             return self.inverter.encode(request.texts)
         return np.asarray(request.vectors, dtype=np.float32)
 
-    def _recovered(self, watch: _Watch, row: int, one: Inversion) -> Recovered:
+    def _recovered(self, row: int, one: Inversion, pieces: list[Piece]) -> Recovered:
         return Recovered(
             index=row,
             text=one.text,
-            pieces=watch.final(row, one),
+            pieces=pieces,
             tokens=list(one.tokens),
             score=max(one.score, -1e9),
             forward_passes=one.forward_passes,
@@ -119,6 +129,8 @@ class Engine:
             alternatives=[
                 Alternative(text=other.text, score=max(other.score, -1e9)) for other in one.alternatives
             ],
+            cosine=None if one.cosine is None else round(one.cosine, 4),
+            encoder_calls=one.encoder_calls,
         )
 
     def _compare(self, jobs: Sequence[Job], results: list[Recovered], vectors: Floats) -> None:

@@ -28,6 +28,9 @@ class Figures:
         self.passes = Counter(
             "unembed_forward_passes_total", "Passes that vectors took part in.", registry=self.registry
         )
+        self.calls = Counter(
+            "unembed_encoder_calls_total", "Texts that searches embedded.", registry=self.registry
+        )
         self.batch = Histogram(
             "unembed_batch_vectors", "Vectors a batch.", ["kind"], buckets=_SIZES, registry=self.registry
         )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from unembed.model.checkpoint import Checkpoint
@@ -35,11 +38,16 @@ class Pieces:
         text = _plain(self._tokenizer, token)
         return text.strip() or "·", not raw.startswith(("Ġ", "▁"))
 
-    def entries(self, entries: list[int], log_prob: list[float]) -> list[Piece]:
-        """The model's entries, masks included, up to the end."""
+    def tokens(self, tokens: NDArray[np.int64]) -> list[Piece]:
+        """The tokenizer's ids, readable."""
+        return self.entries(self._vocabulary.encode(tokens).tolist())
+
+    def entries(self, entries: Sequence[int], log_prob: Sequence[float] | None = None) -> list[Piece]:
+        """The model's entries, masks included, up to the end; with confidences, where they are known."""
         out: list[Piece] = []
         after_opening = False
-        for entry, value in zip(entries, log_prob, strict=True):
+        values: Sequence[float | None] = [None] * len(entries) if log_prob is None else log_prob
+        for entry, value in zip(entries, values, strict=True):
             if entry == self._mask:
                 out.append(Piece(text=None))
                 after_opening = False
@@ -50,9 +58,8 @@ class Pieces:
             if token < 0:
                 continue
             text, joined = self.piece(token)
-            out.append(
-                Piece(text=text, joined=joined or after_opening, confidence=round(math.exp(min(value, 0)), 4))
-            )
+            sure = None if value is None else round(math.exp(min(value, 0)), 4)
+            out.append(Piece(text=text, joined=joined or after_opening, confidence=sure))
             after_opening = self._wordpiece and text in _OPENING
         return out
 

@@ -33,7 +33,8 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 _EVENTS = (
     "Server-sent events: `queued` {place}, `started` {batch}, `step` (StepEvent) for every vector, candidate "
-    "length and step, then one `result` (InvertResponse) or one `error` (ErrorBody)."
+    "length and step, or `search` (SearchEvent) for every vector and round of a guided search, then one "
+    "`result` (InvertResponse) or one `error` (ErrorBody)."
 )
 
 

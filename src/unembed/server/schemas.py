@@ -106,6 +106,7 @@ class Recovered(BaseModel):
     cosine: float | None = Field(
         None, description="Between the recovered text's vector and the original's (or the one given)."
     )
+    encoder_calls: int = Field(0, description="Texts that a guided search embedded to find this one.")
 
 
 class Work(BaseModel):
@@ -137,12 +138,25 @@ class StepEvent(BaseModel):
     pieces: list[Piece]
 
 
+class SearchEvent(BaseModel):
+    """`event: search`: the nearest text of one vector after a round of a guided search."""
+
+    index: int
+    round: int = Field(description="0: the plain inversion's texts.")
+    encoder_calls: int
+    max_encoder_calls: int
+    cosine: float
+    text: str
+    pieces: list[Piece]
+
+
 class Strategy(BaseModel):
     """A way to decode, and the types of its own options."""
 
     name: str
     summary: str
     options: dict[str, str]
+    needs_encoder: bool = Field(False, description="Only for models with `can_encode`.")
 
 
 class Model(BaseModel):
@@ -164,6 +178,8 @@ class Limits(BaseModel):
     max_text: int
     max_vectors: int
     max_body: int
+    max_encoder_calls: int = Field(description="Of a guided request, over all of its vectors.")
+    search_seconds: float
     timeout: float
 
 

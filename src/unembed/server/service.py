@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from fastapi import Request
 
-from unembed.decode.registry import make_decoder
+from unembed.search.strategies import Guided, make_strategy
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine, Inverted
 from unembed.server.figures import Figures
@@ -25,6 +26,7 @@ from unembed.vectors.fit import check_numbers
 HEARTBEAT = 10.0
 PRESENCE = 0.25  # seconds between looks whether a client is still there
 MOST_OPTION = 16  # no strategy needs a larger width, fold or temperature
+UNBOUNDED = {"max_encoder_calls": math.inf, "seconds": math.inf, "patience": 100}
 
 
 class Service:
@@ -79,15 +81,18 @@ class Service:
         name, engine = self.engine(request.model)
         self._check_texts(engine, request.texts)
         self._check_texts(engine, request.originals, encoder=False)
-        make_decoder(request.strategy, **request.options)
+        strategy = make_strategy(request.strategy, **request.options)
         for option, value in request.options.items():
-            if not 0 <= value <= MOST_OPTION:
+            most = UNBOUNDED.get(option, MOST_OPTION)  # those have limits of their own
+            if not 0 <= value <= most:
                 raise Problem(422, "invalid", f"options.{option}: between 0 and {MOST_OPTION}, please.")
         given = request.texts
         if request.vectors is not None:
             self._check_vectors(engine, request.vectors)
             given = [""] * len(request.vectors)
         assert given is not None
+        if isinstance(strategy, Guided):
+            request = self._bounded(engine, request, len(given))
         if request.lengths is not None:
             engine.inverter.stream(iter(()), lengths=request.lengths)  # checks them, reads nothing
         key = (
@@ -95,6 +100,23 @@ class Service:
             request.candidates, request.n_best, request.guidance, request.seed, request.lengths is not None,
         )  # fmt: skip
         return Job(key, request, len(given), client, watched=watched)
+
+    def _bounded(self, engine: Engine, request: InvertRequest, vectors: int) -> InvertRequest:
+        """A guided request with its share of encoder calls and its deadline written into it."""
+        if not engine.can_encode:
+            raise Problem(422, "encoder", "This model's encoder is not on this server: it cannot guide.")
+        most = self.config.max_encoder_calls
+        options = dict(request.options)
+        if options.setdefault("max_encoder_calls", most // vectors) * vectors > most:
+            raise Problem(
+                422,
+                "too_many_calls",
+                f"A request may take {most:,} encoder calls at most, all of its vectors together.",
+                hint="Lower options.max_encoder_calls, or send fewer vectors.",
+            )
+        longest = min(self.config.search_seconds, self.config.timeout / 2)
+        options["seconds"] = min(options.get("seconds") or longest, longest)
+        return request.model_copy(update={"options": options})
 
     async def answer(self, job: Job, request: Request) -> Any:
         """Queue the job and wait; give up with the client or with its time."""
@@ -143,6 +165,7 @@ class Service:
     def response(self, job: Job, name: str, request: InvertRequest, found: Inverted) -> InvertResponse:
         """What both kinds of answer hold."""
         self.figures.passes.inc(sum(one.forward_passes for one in found.results))
+        self.figures.calls.inc(sum(one.encoder_calls for one in found.results))
         work = Work(
             seconds=round(found.seconds, 4),
             waited=round(job.started - job.arrived, 4),

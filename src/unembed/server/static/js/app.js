@@ -120,7 +120,7 @@ async function invert({ quick = false } = {}) {
   const vector = now.vector;
   if (!quick || $("stages").childElementCount !== stages.length) $("stages").replaceChildren(...stages.map((stage) => stage.element));
   $("stages").classList.toggle("two", stages.length > 1);
-  $("confidence-legend").hidden = false;
+  $("confidence-legend").hidden = strategies.every(needsEncoder);
   $("invert").disabled = !quick;
   remember();
   try {
@@ -154,6 +154,7 @@ async function one(strategy, stage, vector, quick, control) {
     n_best: 4,
     cosine: true,
   };
+  if (needsEncoder(strategy)) body.options = { max_encoder_calls: Number($("calls").value) || now.info.limits.max_encoder_calls };
   const answer = await api.invertStream(body, (name, data) => stage.hear(name, data), control.signal);
   const seconds = (performance.now() - began) / 1000;
   await stage.finish(answer.results[0], answer.work, seconds, { quick, signal: control.signal });
@@ -167,7 +168,7 @@ function remember() {
   writeAddress({
     source: checked("source"), text: now.text ?? "", vector, model: $("model").selectedIndex > 0 ? $("model").value : "",
     strategy: $("strategy").value === now.info.strategies.find((s) => s.name === "confidence")?.name ? "" : $("strategy").value,
-    versus: $("versus").value, steps: $("steps").value, lengths: $("lengths").value,
+    versus: $("versus").value, steps: $("steps").value, lengths: $("lengths").value, calls: $("calls").value,
     noise: String(Number($("noise").value)), precision: checked("precision"),
   });
 }
@@ -179,11 +180,27 @@ async function copy(button, text) {
   setTimeout(() => (button.textContent = before), 1500);
 }
 
+const needsEncoder = (name) => now.info.strategies.some((strategy) => strategy.name === name && strategy.needs_encoder);
+
+/** A model without its encoder can be read, but nothing can guide a search. */
+function offerStrategies() {
+  const { can_encode: encoder } = currentModel();
+  const names = now.info.strategies.filter((strategy) => encoder || !strategy.needs_encoder).map((strategy) => strategy.name);
+  const option = (value, text = value) => make("option", { value }, text);
+  for (const [id, first, otherwise] of [["strategy", [], "confidence"], ["versus", [option("", "nothing")], ""]]) {
+    const before = $(id).value;
+    $(id).replaceChildren(...first, ...names.map((name) => option(name)));
+    $(id).value = names.includes(before) ? before : otherwise;
+  }
+  describeStrategy();
+}
+
 const currentModel = () => now.info.models.find((model) => model.name === $("model").value);
 
 function describeStrategy() {
   const summary = now.info.strategies.find((strategy) => strategy.name === $("strategy").value)?.summary ?? "";
   $("strategy-note").textContent = summary.charAt(0).toUpperCase() + summary.slice(1);
+  $("calls-field").hidden = ![$("strategy").value, $("versus").value].some(needsEncoder);
 }
 
 async function dropFile(file) {
@@ -227,6 +244,8 @@ function listen() {
   on("noise", "input", respoil);
   on("numbers", "toggle", draw);
   on("strategy", "change", describeStrategy);
+  on("versus", "change", describeStrategy);
+  on("model", "change", offerStrategies);
   on("invert-form", "submit", (event) => {
     event.preventDefault();
     guarded(() => invert());
@@ -256,13 +275,14 @@ async function start() {
   now.info = await api.models();
   const option = (value, text = value) => make("option", { value }, text);
   $("model").replaceChildren(...now.info.models.map((model) => option(model.name, `${model.name} · ${model.encoder}`)));
-  $("strategy").replaceChildren(...now.info.strategies.map((strategy) => option(strategy.name)));
-  $("versus").replaceChildren(option("", "nothing"), ...now.info.strategies.map((strategy) => option(strategy.name)));
   $("version").textContent = `unembed ${now.info.version}`;
   $("text").maxLength = now.info.limits.max_text;
+  $("calls").max = now.info.limits.max_encoder_calls;
   if (state.model) $("model").value = state.model;
+  offerStrategies();
   $("strategy").value = state.strategy || "confidence";
-  for (const id of ["versus", "steps", "lengths", "noise", "text"]) $(id).value = state[id];
+  for (const id of ["versus", "steps", "lengths", "calls", "noise", "text"]) $(id).value = state[id];
+  $("calls").value = Math.min(Number(state.calls) || 500, now.info.limits.max_encoder_calls);
   check("precision", state.precision);
   check("source", state.source);
   describeStrategy();

@@ -13,6 +13,7 @@ export function outcome(title, answer, original) {
     if (exact) figures.push(["Every token", "exact", true]);
   }
   if (result.cosine !== null) figures.push([original ? "Cosine to the original" : "Cosine to the vector", result.cosine.toFixed(3), result.cosine > 0.8]);
+  if (result.encoder_calls) figures.push(["Encoder calls", result.encoder_calls.toLocaleString("en"), false]);
   figures.push(["Log-probability", result.score.toFixed(1), false]);
   return make(
     "div",

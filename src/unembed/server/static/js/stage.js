@@ -1,4 +1,5 @@
-// Where the masks dissolve: one line of tokens, its readout, and a slider through its steps.
+// Where the masks dissolve, or ever nearer texts appear: one line of tokens, its readout, and a slider through
+// its steps.
 import { make, still } from "./dom.js";
 
 const WHOLE = 2200; // milliseconds that a dissolve takes at most
@@ -11,6 +12,7 @@ export class Stage {
     this.scrub = make("div", { className: "scrub", hidden: true }, this.slider);
     this.element = make("div", { className: "stage" }, make("h3", {}, title), this.tokens, this.readout, this.scrub);
     this.frames = new Map(); // length -> the frames of that candidate
+    this.nearer = []; // a guided search's nearest texts, each with its cosine
     this.story = [];
     this.slider.addEventListener("input", () => this.show(Number(this.slider.value), true));
   }
@@ -23,7 +25,20 @@ export class Stage {
       this.frames.get(data.length)?.push(data.pieces);
       if (!this.tokens.childElementCount) this.draw(data.pieces);
       this.say([["Trying length", data.length], ["step", `${data.step} of ${data.steps}`]]);
+    } else if (name === "search") this.search(data);
+  }
+
+  /** A round of a guided search: the nearest text so far. */
+  search(data) {
+    if (this.nearer.at(-1)?.text !== data.text) {
+      this.nearer.push(data);
+      this.draw(data.pieces);
     }
+    this.say([
+      ["round", data.round],
+      ["encoder calls", `${data.encoder_calls} of at most ${data.max_encoder_calls}`],
+      ["cosine", data.cosine.toFixed(4)],
+    ]);
   }
 
   /** Play the story of the result, or show its end at once. */
@@ -31,6 +46,14 @@ export class Stage {
     const told = this.frames.get(result.pieces.length) ?? [...this.frames.values()][0] ?? [];
     this.story = [...told.filter((pieces) => pieces.some((piece) => piece.text === null)), result.pieces];
     this.facts = [["passes", result.forward_passes], ["time", `${seconds.toFixed(2)} s`]];
+    if (this.nearer.length) {
+      // They were shown as they were found: the slider walks back, nothing is played again.
+      const same = this.nearer.at(-1).text === result.text;
+      this.nearer = [...(same ? this.nearer.slice(0, -1) : this.nearer), { ...this.nearer.at(-1), pieces: result.pieces }];
+      this.story = this.nearer.map((one) => one.pieces);
+      this.facts.unshift(["encoder calls", result.encoder_calls]);
+      quick = true;
+    }
     if (work.batch > 1) this.facts.push(["shared with", `${work.batch - 1} others`]);
     this.slider.max = this.story.length - 1;
     if (!quick && !still()) {
@@ -49,7 +72,9 @@ export class Stage {
     this.draw(this.story[step], byHand);
     this.slider.value = step;
     this.slider.setAttribute("aria-valuetext", `step ${step} of ${this.story.length - 1}`);
-    this.say([["step", `${step} of ${this.story.length - 1}`], ...this.facts]);
+    const cosine = this.nearer[step]?.cosine;
+    const name = cosine === undefined ? "step" : "nearer text";
+    this.say([[name, `${step} of ${this.story.length - 1}`], ...(cosine === undefined ? [] : [["cosine", cosine.toFixed(4)]]), ...this.facts]);
   }
 
   draw(pieces) {
@@ -77,7 +102,8 @@ function mask(index) {
 }
 
 function word(piece) {
-  const sure = piece.confidence ?? 1;
+  if (piece.confidence === null) return make("span", { className: piece.joined ? "tok plain joined" : "tok plain" }, piece.text);
+  const sure = piece.confidence;
   const token = make("span", { className: piece.joined ? "tok joined" : "tok", title: `${Math.round(100 * sure)} % sure` }, piece.text);
   token.style.setProperty("--tint", tint(sure));
   return token;
