@@ -6,9 +6,11 @@
     OMP_NUM_THREADS=1 python benchmarks/decode.py --clock cpu     where other work shares the machine
 
 The naive loop is what one writes first: one sequence at a time, the condition computed anew in every
-step, logits at every position. It asks the same decoder and gives the same tokens, which is checked. Its
+step, logits at every position, plain PyTorch layers. It asks the same decoder and gives the same tokens
+as exact decoding, which is checked. "saving" is decoding with its two approximations, reuse and a
+shortlist; what they cost in accuracy is measured by benchmarks/saving.py. The naive loop's
 rate does not depend on how many sequences there are, so few are timed. Repetitions alternate the order
-(naive, one, many; many, one, naive), because a busy machine drifts; the ratios are medians over the
+(naive, one, many, saving; then backwards), because a busy machine drifts; the ratios are medians over the
 repetitions, each of timings that lie next to each other. Weights are random: speed does not depend on them.
 """
 
@@ -76,9 +78,20 @@ def naive(denoiser: Denoiser, vectors: Tensor, length: int, decoder: Decoder, st
     return torch.stack(out)
 
 
-def ours(denoiser: Denoiser, vectors: Tensor, length: int, decoder: Decoder, steps: int | None) -> Tensor:
-    lengths = torch.full((len(vectors),), length)
-    return decode(denoiser, vectors, lengths, decoder, steps=steps, seeds=torch.arange(len(vectors))).tokens
+def ours(
+    denoiser: Denoiser,
+    vectors: Tensor,
+    length: int,
+    decoder: Decoder,
+    steps: int | None,
+    *,
+    reuse: bool = False,
+    shortlist: int = 0,
+) -> Tensor:
+    lengths, seeds = torch.full((len(vectors),), length), torch.arange(len(vectors))
+    return decode(
+        denoiser, vectors, lengths, decoder, steps=steps, seeds=seeds, reuse=reuse, shortlist=shortlist
+    ).tokens
 
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -91,7 +104,7 @@ def rate(work: Callable[[], object], sequences: int, clock: Callable[[], float])
 
 
 def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denoiser) -> dict[str, object]:
-    """Sequences a second of one strategy, three ways."""
+    """Sequences a second of one strategy: naive, one by one, many at once; the latter also saving."""
     length, decoder = LENGTHS[shape], make_decoder(name)
     vectors = torch.nn.functional.normalize(
         torch.randn(options.batch, denoiser.config.vector_dim, generator=torch.Generator().manual_seed(1)),
@@ -102,19 +115,25 @@ def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denois
     def run_naive() -> Tensor:
         return naive(denoiser, few, length, decoder, options.steps)
 
-    def run_one() -> Tensor:
-        return torch.cat([ours(denoiser, one[None], length, decoder, options.steps) for one in few])
+    def run(some: Tensor, saving: bool) -> Tensor:
+        shortlist = options.shortlist if saving else 0
+        return ours(denoiser, some, length, decoder, options.steps, reuse=saving, shortlist=shortlist)
 
-    def run_many() -> Tensor:
-        return ours(denoiser, vectors, length, decoder, options.steps)
+    def run_one(saving: bool) -> Tensor:
+        return torch.cat([run(one[None], saving) for one in few])
 
-    jobs = {"one": (run_one, len(few)), "many": (run_many, len(vectors))}
+    jobs: dict[str, tuple[Callable[[], Tensor], int]] = {
+        "one": (lambda: run_one(False), len(few)),
+        "one_saving": (lambda: run_one(True), len(few)),
+        "many": (lambda: run(vectors, False), len(vectors)),
+        "many_saving": (lambda: run(vectors, True), len(vectors)),
+    }
     if decoder.width == 1:  # several hypotheses side by side have no naive form
         jobs = {"naive": (run_naive, len(few)), **jobs}
         first = slice(0, 1)
         lone = naive(denoiser, vectors[first], length, decoder, options.steps)
         assert torch.equal(lone, ours(denoiser, vectors[first], length, decoder, options.steps)), name
-    ours(denoiser, vectors[:2], length, decoder, options.steps)  # warm up
+    run_one(saving=False), run_one(saving=True)  # warm up
     rates: dict[str, list[float]] = {key: [] for key in jobs}
     for repetition in range(options.repeat):
         order = list(jobs.items()) if repetition % 2 == 0 else list(jobs.items())[::-1]
@@ -128,7 +147,7 @@ def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denois
     for key, values in rates.items():
         row[f"{key}_per_s"] = round(statistics.median(values), 3)
     if "naive" in rates:
-        for key in ("one", "many"):
+        for key in (key for key in rates if key != "naive"):
             pairs = zip(rates[key], rates["naive"], strict=True)
             row[f"{key}_over_naive"] = round(statistics.median(a / b for a, b in pairs), 2)
     return row
@@ -149,19 +168,23 @@ def main() -> None:
     parser.add_argument(
         "--clock", choices=list(CLOCKS), default="wall", help="cpu: processor time [default: %(default)s]"
     )
+    parser.add_argument(
+        "--shortlist", type=int, default=1024, help="words, where saving [default: %(default)s]"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
     machine = {"threads": torch.get_num_threads(), "clock": options.clock}
     names = list(DECODERS) if options.strategies == "all" else options.strategies.split(",")
-    columns = ("shape", "strategy", "passes", "naive_per_s", "one_per_s", "many_per_s")
-    columns += ("one_over_naive", "many_over_naive")
+    ways = ("one", "one_saving", "many", "many_saving")
+    columns = ["shape", "strategy", "passes", "naive_per_s", *(f"{way}_per_s" for way in ways)]
+    columns += [f"{way}_over_naive" for way in ways]
     if not options.json:
         print(
             f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
             f"{options.clock} clock, many = {options.batch}"
         )
-        print("  ".join(f"{column:>15}" for column in columns))
+        print("  ".join(f"{column:>22}" for column in columns))
     for shape in SHAPES if options.shape == "both" else [options.shape]:
         denoiser = build(SHAPES[shape])
         for name in names:
@@ -172,7 +195,7 @@ def main() -> None:
                     flush=True,
                 )
             else:
-                print("  ".join(f"{row.get(column, '-')!s:>15}" for column in columns), flush=True)
+                print("  ".join(f"{row.get(column, '-')!s:>22}" for column in columns), flush=True)
 
 
 if __name__ == "__main__":

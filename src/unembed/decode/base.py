@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -96,7 +96,7 @@ class BaseDecoder:
     """What most decoders share: one hypothesis, logits wherever there is a mask."""
 
     width = 1
-    asks_all = True
+    asks_all: ClassVar[bool] = True
 
     def time(self, state: State) -> Tensor:
         return state.masked.float().mean(dim=1)  # [B]

@@ -126,8 +126,8 @@ def decode(
         state = decoder.step(
             logits, wanted, replace(state, origin=torch.arange(len(rows), device=rows.device))
         )
-        assert state.origin is not None
         state = replace(state, tokens=model.spell(state.tokens, wanted))
+        assert state.origin is not None
         model = model.follow(state.origin)
         if shortlist and model.own is None and decoder.asks_all:
             model = model.shorten(logits, wanted, shortlist)
