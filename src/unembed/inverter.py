@@ -109,12 +109,26 @@ class Inverter:
     def surrogate(self) -> Encoder:
         """The imitation of its encoder that came with the model: no call of the real one is needed."""
         folder = self.checkpoint.folder
-        if folder is None or not (folder / SURROGATE).is_dir():
+        if folder is None or not self.has_surrogate:
             raise UnembedError(
                 "This model came without a surrogate.",
                 hint="Train one: unembed surrogate --data DATA -o RUN; then give its folder as the encoder.",
             )
         return load_surrogate(folder / SURROGATE, device=str(self.device))
+
+    def search(
+        self, strategy: Guided, encoder: str | Encoder | None = None, observe: Observer | None = None
+    ) -> Search:
+        """A guided search; where the model has a surrogate and another encoder guides, it scouts."""
+        guide = self.guide(encoder)
+        scout = self.surrogate if self.has_surrogate and encoder != SURROGATE else None
+        return Search(strategy, guide, observe, scout)
+
+    @property
+    def has_surrogate(self) -> bool:
+        """Whether an imitation of its encoder came with the model."""
+        folder = self.checkpoint.folder
+        return folder is not None and (folder / SURROGATE).is_dir()
 
     def invert(self, vectors: Any, *, lengths: int | Sequence[int] | None = None, **options: Any) -> Any:
         """The texts that vectors stand for: an `Inversion` for one vector, a list of them for many.
@@ -168,7 +182,7 @@ class Inverter:
         chosen = make_strategy(strategy, **strategy_options)
         search: Search | None = None
         if isinstance(chosen, Guided):
-            search = Search(chosen, self.guide(encoder), observe)
+            search = self.search(chosen, encoder, observe)
             chosen = make_decoder(DEFAULT)
         elif encoder is not None:
             raise UsageError(

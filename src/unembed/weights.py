@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 Storage = Literal["float32", "float16", "int8"]
-# One row a word: what most of a small model's weights are.
-TABLES = ("token.weight", "lexical.down.weight")
 SCALE = ".row_scale"
 
 
-def pack(state: Mapping[str, Tensor], stored_as: Storage) -> dict[str, Tensor]:
+def pack(
+    state: Mapping[str, Tensor], stored_as: Storage, *, tables: Collection[str], whole: Collection[str] = ()
+) -> dict[str, Tensor]:
     """The tensors of a file.
 
-    int8: the tables as `round(127 w / max |row|)` with the rows' scales, the rest as float16.
+    float16 halves it. int8: the `tables` (one row a word: most of a small model's weights) as
+    `round(127 w / max |row|)` with the rows' scales, the rest as float16. What `whole` names stays as it is.
     """
     out: dict[str, Tensor] = {}
     for name, weight in state.items():
-        weight = weight.detach().cpu()
-        if name.startswith("standardise.") or stored_as == "float32":
-            # Mean and whitening are small, and everything the model knows comes through them.
-            out[name] = weight.float().contiguous() if weight.is_floating_point() else weight.contiguous()
-        elif stored_as == "int8" and name in TABLES:
+        weight = weight.detach().cpu().contiguous()
+        if stored_as == "float32" or name in whole or not weight.is_floating_point():
+            out[name] = weight
+        elif stored_as == "int8" and name in tables:
             scale = weight.abs().amax(dim=1).clamp(min=1e-12) / 127  # [V]
             out[name] = (weight / scale[:, None]).round().to(torch.int8)
-            out[name + SCALE] = scale.float()
+            out[name + SCALE] = scale
         else:
-            out[name] = (weight.half() if weight.is_floating_point() else weight).contiguous()
+            out[name] = weight.half()
     return out
 
 

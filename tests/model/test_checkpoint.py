@@ -5,8 +5,7 @@ import torch
 
 import tiny
 from unembed.errors import DataError, UnavailableError, UsageError
-from unembed.model.checkpoint import Checkpoint
-from unembed.model.storage import TABLES
+from unembed.model.checkpoint import TABLES, Checkpoint
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import click
 from unembed.cli.console import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from unembed.model.storage import Storage
+    from unembed.weights import Storage
 
 _MODEL = click.argument("model")
 

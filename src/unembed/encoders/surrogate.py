@@ -26,6 +26,7 @@ from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
 from unembed.encoders.bert import Bert, BertConfig, Run, mean_pool
 from unembed.errors import DataError
 from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.weights import pack, unpack
 
 if TYPE_CHECKING:
     from unembed.encoders.registry import EncoderEntry
@@ -108,11 +109,8 @@ class Surrogate:
         return check_vectors(vectors, dimension=self.info.dimension, name=self.info.name)
 
     def save(self, folder: Path) -> None:
-        """Write the folder; float16 halves it, the network computes in float32."""
-        tensors = {
-            name: value.detach().cpu().half().contiguous()
-            for name, value in self.network.state_dict().items()
-        }
+        """Write the folder: words in eight bits, the rest in float16. The network computes in float32."""
+        tensors = pack(self.network.state_dict(), "int8", tables=("bert.words.weight",))
         files = {WEIGHTS: save_tensors(tensors), TOKENIZER: self._tokenizer.to_str().encode()}
         for name, content in files.items():
             with atomic_write(folder / name) as file:
@@ -142,8 +140,7 @@ def load_surrogate(folder: Path, *, device: str | None = None) -> Surrogate:
     with torch.device("meta"):
         network = SurrogateNetwork(config.network, config.imitates.dimension)
     try:
-        tensors = {name: value.float() for name, value in load_tensors(contents[WEIGHTS]).items()}
-        network.load_state_dict(tensors, assign=True)
+        network.load_state_dict(unpack(load_tensors(contents[WEIGHTS])), assign=True)
     except (SafetensorError, RuntimeError) as error:
         raise DataError(f"{folder / WEIGHTS} does not fit {CONFIG}: {error}") from error
     tokenizer = Tokenizer.from_str(contents[TOKENIZER].decode())

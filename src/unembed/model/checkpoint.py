@@ -25,11 +25,12 @@ from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
-from unembed.model.storage import Storage, pack, unpack
 from unembed.model.vocabulary import Vocabulary
+from unembed.weights import Storage, pack, unpack
 
 FORMAT = 1
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+TABLES = ("token.weight", "lexical.down.weight")  # one row a word
 VOCABULARY = "vocabulary.token_ids"  # the one tensor that is not the denoiser's
 
 
@@ -70,7 +71,10 @@ class Checkpoint(
 
     def _save_pretrained(self, save_directory: Path) -> None:
         folder = Path(save_directory)
-        tensors = pack(self.denoiser.state_dict(), self.stored_as)
+        state = self.denoiser.state_dict()
+        # Mean and whitening are small, and everything the model knows comes through them.
+        whole = [name for name in state if name.startswith("standardise.")]
+        tensors = pack(state, self.stored_as, tables=TABLES, whole=whole)
         tensors[VOCABULARY] = torch.from_numpy(self.vocabulary.token_ids)
         files = {
             WEIGHTS: save_tensors(tensors, metadata={"format": "pt"}),

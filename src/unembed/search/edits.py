@@ -89,6 +89,6 @@ EDITS: dict[str, tuple[float, Edit]] = {
     "insert": (2.0, insert),
     "delete": (2.0, delete),
     "move": (1.5, move),
-    "swap": (1.0, swap),
-    "rebuild": (1.0, rebuild),
+    "swap": (1.5, swap),
+    "rebuild": (0.5, rebuild),
 }

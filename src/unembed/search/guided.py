@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -24,12 +24,13 @@ from unembed.search.edits import EDITS, Entries
 from unembed.search.gradient import Substitutions
 from unembed.search.hunt import Hunt, Hypothesis
 from unembed.search.refill import refill
+from unembed.search.scout import Scout
 from unembed.search.strategies import Guided
 
 Floats = NDArray[np.float32]
 
 # How likely a draft is edited once more: at first, more for each round that brought nothing nearer, at most.
-ONCE_AGAIN, STALE, MOST_AGAIN = 0.2, 0.05, 0.6
+ONCE_AGAIN, STALE, MOST_AGAIN = 0.1, 0.01, 0.3
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class _Draft:
     entries: Entries
     aim: Floats  # [D] the vector that the denoiser is told
     made_by: str
+    parent: str | None = None  # the text that was edited
 
 
 # Told after every round; returns which hunts go on, or None for all.
@@ -57,10 +59,12 @@ class GuidedSearch:
         batch: int = 64,
         seed: int = 0,
         lengths: Sequence[int] | None = None,
+        scout: Encoder | None = None,
     ) -> None:
         self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
+        self._scout = None if scout is None or settings.scout == 1 else Scout(scout)
         self._substitutions: Substitutions | None = None
         if settings.gradient:
             if not isinstance(encoder, WhiteBox):
@@ -153,7 +157,7 @@ class GuidedSearch:
         )
         out = self._substitute(hunts)
         for place, draft, entries, cost in zip(owner, drafts, filled, passes.tolist(), strict=True):
-            out[place].append(_Draft(entries, draft.aim, draft.made_by))
+            out[place].append(replace(draft, entries=entries))
             hunts[place].forward_passes += cost
         return out
 
@@ -177,7 +181,7 @@ class GuidedSearch:
             if hunt.likely is None:
                 hunt.likely = self._substitutions.likely(hunt.target)
             drafts = self._substitutions.drafts(parent, pull, hunt.likely, self.settings.gradient)
-            out[place] += [_Draft(entries, hunt.target, "gradient") for entries in drafts]
+            out[place] += [_Draft(entries, hunt.target, "gradient", parent.text) for entries in drafts]
         return out
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
@@ -194,32 +198,50 @@ class GuidedSearch:
             aim = aim + self.settings.overshoot * (aim - parent.vector)
             aim = (aim / np.linalg.norm(aim)).astype(np.float32)
             name += "+"
-        return _Draft(entries, aim, name)
+        return _Draft(entries, aim, name, parent.text)
 
     def _embed(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[_Draft]]) -> None:
         """Embed what is new of each hunt's drafts, within its budget, and let it keep the nearest."""
-        flat = [draft for some in drafts for draft in some]
-        texts = self.checkpoint.texts([draft.entries for draft in flat])
-        chosen: list[list[int]] = []  # places among the flat ones
-        first = 0
-        for hunt, some in zip(hunts, drafts, strict=True):
-            chosen.append([first + place for place in hunt.fresh(texts[first : first + len(some)])])
-            first += len(some)
-        wanted = [texts[place] for places in chosen for place in places]
+        read = self.checkpoint.texts([draft.entries for some in drafts for draft in some])
+        ends = np.cumsum([len(some) for some in drafts]).tolist()
+        texts = [read[end - len(some) : end] for some, end in zip(drafts, ends, strict=True)]
+        chosen = [hunt.fresh(some) for hunt, some in zip(hunts, texts, strict=True)]  # places of each
+        if self._scout is not None:
+            chosen = self._scouted(self._scout, hunts, drafts, texts, chosen)
+        chosen = [places[: hunt.left] for hunt, places in zip(hunts, chosen, strict=True)]
+        wanted = [some[place] for some, places in zip(texts, chosen, strict=True) for place in places]
         vectors = self.encoder.encode(wanted) if wanted else np.zeros((0, 1), np.float32)  # [m, D]
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         first = 0
-        for hunt, places in zip(hunts, chosen, strict=True):
+        for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
             own = vectors[first : first + len(places)]  # [k, D]
             first += len(places)
+            cosines = (own @ hunt.target).tolist() if places else []
             hunt.add(
                 [
-                    Hypothesis(flat[place].entries, texts[place], vector, cosine, flat[place].made_by)
-                    for place, vector, cosine in zip(places, own, (own @ hunt.target).tolist(), strict=True)
+                    Hypothesis(mine[place].entries, some[place], vector, cosine, mine[place].made_by)
+                    for place, vector, cosine in zip(places, own, cosines, strict=True)
                 ]
-                if places
-                else []
             )
+
+    def _scouted(
+        self,
+        scout: Scout,
+        hunts: Sequence[Hunt],
+        drafts: Sequence[Sequence[_Draft]],
+        texts: Sequence[Sequence[str]],
+        chosen: Sequence[list[int]],
+    ) -> list[list[int]]:
+        """Of each hunt's new drafts, those that promise most: one in `scout`."""
+        scout.look(
+            hunts, [[some[place] for place in places] for some, places in zip(texts, chosen, strict=True)]
+        )
+        out = []
+        for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
+            parents = [draft.parent for draft in mine]
+            count = len(places) if hunt.best is None else -(-len(places) // self.settings.scout)
+            out.append(scout.best(hunt, places, some, parents, count))
+        return out
 
 
 def _numbers_within(owner: Sequence[int]) -> list[int]:

@@ -38,6 +38,7 @@ class Hunt:
     idle: int = 0  # rounds without a new text
     pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
+    scouted: dict[str, float] = field(default_factory=dict)  # cosines by the scout
     stale: int = 0  # rounds without a nearer text
 
     @property
@@ -54,14 +55,14 @@ class Hunt:
         return self.best is not None and self.best.cosine >= self.near_enough
 
     def fresh(self, texts: Sequence[str]) -> list[int]:
-        """Places of the texts that are new, each once, as many as the budget allows."""
+        """Places of the texts that are new, each once."""
         seen: set[str] = set()
         places = []
         for place, text in enumerate(texts):
             if text and text not in self.tried and text not in seen:
                 seen.add(text)
                 places.append(place)
-        return places[: self.left]
+        return places
 
     def add(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Take in what was embedded, in this order: one call each."""

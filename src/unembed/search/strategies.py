@@ -22,8 +22,9 @@ class Guided:
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
     proposals: int = 10  # edits of each, a round
-    steps: int = 2  # forward passes that fill an edit's masks
-    temperature: float = 1.0
+    scout: int = 3  # of so many new drafts, one is embedded: the model's surrogate, if it has one, chooses
+    steps: int = 4  # forward passes that fill an edit's masks, at most
+    temperature: float = 0.8
     overshoot: float = 1.0  # how far beyond the target half of the edits aim
     gradient: int = 0  # substitutions that a white-box encoder's gradient proposes, for each text of the beam
     near_enough: float = 0.99999  # the cosine at which a text counts as found
@@ -32,8 +33,8 @@ class Guided:
 
     def __post_init__(self) -> None:
         for name, least in {
-            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "steps": 1,
-            "temperature": 0, "overshoot": 0, "gradient": 0, "patience": 1,
+            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "scout": 1,
+            "steps": 1, "temperature": 0, "overshoot": 0, "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")

@@ -29,6 +29,7 @@ class Search:
     strategy: Guided
     encoder: Encoder
     observe: Observer | None = None
+    scout: Encoder | None = None  # looks at drafts before the encoder is called
     interrupted: bool = False  # by Ctrl-C: what is left is only decoded
 
 
@@ -53,6 +54,7 @@ def search_window(
         batch=settings.batch,
         seed=settings.seed,
         lengths=None if lengths is None else lengths.tolist(),
+        scout=search.scout,
     )
     hunts = guided.run(window, starts, search.observe)
     search.interrupted = guided.interrupted
