@@ -101,7 +101,8 @@ class Attention(nn.Module):
 
     def _by_head(self, kv: Tensor) -> tuple[Tensor, Tensor]:
         """Keys beside values [B, L, 2D], apart.  # 2 x [B, heads, L, D/heads]"""
-        k, v = kv.view(kv.shape[0], kv.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
+        batch, length, both = kv.shape
+        k, v = kv.view(batch, length, 2, self.heads, both // (2 * self.heads)).permute(2, 0, 3, 1, 4)
         return k, v
 
     def _queries(self, h: Tensor, at: Tensor) -> Tensor:
@@ -113,7 +114,7 @@ class Attention(nn.Module):
     def _spread(self, q: Tensor, at: Tensor, batch: int, length: int) -> Tensor:
         """Queries [M, D] at their places, zeros elsewhere.  # [B, heads, L, D/heads]"""
         full = q.new_zeros(batch * length, q.shape[1]).index_copy(0, at, q)  # [B * L, D]
-        return full.view(batch, length, self.heads, -1).transpose(1, 2)
+        return full.view(batch, length, self.heads, q.shape[1] // self.heads).transpose(1, 2)
 
 
 class FeedForward(nn.Module):
