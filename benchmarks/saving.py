@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
 from unembed.model.checkpoint import load_checkpoint
 
-SAVINGS: dict[str, dict[str, int]] = {
+SAVINGS: dict[str, dict[str, Any]] = {
     "exact": {},
     "reuse": {"reuse": True},
     "shortlist 512": {"shortlist": 512},
