@@ -264,10 +264,9 @@ def _to_file(
     digests = inverter.checkpoint.config.digests
     # The batch does not change the texts, so that it may change from one attempt to the next.
     fixed = {name: value for name, value in settings.items() if name not in ("batch", "trace")}
-    guide = inverter.guide(settings["encoder"]) if settings["strategy"] == GUIDED else None
-    if guide is not None:
-        settings = {**settings, "encoder": guide}
-        fixed["encoder"] = guide.info.digest  # two encoders may have one name
+    guided = settings["strategy"] == GUIDED
+    if guided:  # two encoders may have one name
+        fixed["encoder"] = inverter.guide(settings["encoder"]).info.digest
     began = time.perf_counter()
     with ResultFile(output, {**fixed, "model": digests, "vectors": vectors.identity, "field": field}) as file:
         earlier = file.done
@@ -275,7 +274,7 @@ def _to_file(
             rest = _skip_lengths(settings, earlier)
             total = vectors.count()
             with progress_bar("Inverting", total=total, unit="texts", done=earlier, quiet=as_json) as bar:
-                news = None if guide is None else HuntNews(bar, "Inverting")
+                news = HuntNews(bar, "Inverting") if guided else None
                 for result in _stream(inverter, vectors.blocks(earlier), rest, news):
                     if interrupts.seen:  # what a search had until then is not what the file is for
                         raise KeyboardInterrupt

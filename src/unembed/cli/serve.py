@@ -51,12 +51,8 @@ Examples:
 @click.option("--max-batch", type=int, help="Vectors that share a forward pass.  [default: 64]")
 @click.option("--max-waiting", type=int, help="Vectors that may wait; beyond that, 503.  [default: 512]")
 @click.option("--max-client", type=int, help="Of these, of one address; beyond that, 429.  [default: 128]")
-@click.option(
-    "--max-encoder-calls", type=int, help="Texts that a guided request may embed.  [default: 2000]"
-)
-@click.option(
-    "--search-seconds", type=float, help="When a guided search gives what it has.  [default: 20]"
-)
+@click.option("--max-encoder-calls", type=int, help="Texts that a guided request may embed.  [default: 2000]")
+@click.option("--search-seconds", type=float, help="When a guided search gives what it has.  [default: 20]")
 @click.option("--timeout", type=float, help="Seconds until a request is given up.  [default: 60]")
 @click.option("--log-content", is_flag=True, help="Log texts and vectors too. Off, the log holds neither.")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")

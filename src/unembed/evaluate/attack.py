@@ -60,7 +60,9 @@ class Attack:
         """With an encoder at hand: the recovered texts of some samples, for each number of its calls."""
         assert self.guide is not None
         config = self.config
-        attack = GuidedAttack(self.target.checkpoint, self.guide, self.arm.steps, config.seed, config.batch)
+        attack = GuidedAttack(
+            self.target.inverter, self.guide, config.guide, self.arm.steps, config.seed, config.batch
+        )
         return attack.run(self.vectors[places], self._told(places), budgets)
 
     def run(self, places: NDArray[np.int64]) -> list[Recovered]:

@@ -17,12 +17,12 @@ from unembed.decode.registry import make_decoder
 from unembed.decode.result import Inversion
 from unembed.decode.window import Settings, invert_window
 from unembed.encoders.base import Encoder
+from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines
 from unembed.metrics.exact import exact_match
-from unembed.model.checkpoint import Checkpoint
 from unembed.search.hunt import Hunt
 from unembed.search.strategies import Guided
-from unembed.search.window import TIE, Search, rank, search_window
+from unembed.search.window import TIE, rank, search_window
 
 Floats = NDArray[np.float32]
 
@@ -45,8 +45,9 @@ class GuidedAttack:
     """A model with an encoder beside it. What it finds within few calls is the beginning of what it finds
     within many, so that the largest budget is the only one that is run."""
 
-    checkpoint: Checkpoint
+    inverter: Inverter
     guide: Encoder
+    named: str | None  # how it was asked for, if it was
     steps: int | None
     seed: int
     batch: int
@@ -77,8 +78,10 @@ class GuidedAttack:
 
     def _search(self, vectors: Floats, known: Tensor | None, calls: int) -> list[Inversion]:
         self._hunts, self._numbers = [], {}
-        search = Search(Guided(max_encoder_calls=calls), self.guide, self._watch)
-        found = search_window(self.checkpoint, vectors, known, self._settings(), search)
+        search = self.inverter.search(
+            Guided(max_encoder_calls=calls), self.named or self.guide, observe=self._watch
+        )
+        found = search_window(self.inverter.checkpoint, vectors, known, self._settings(), search)
         if search.interrupted:  # it gives what it has, and that is not what is measured here
             raise KeyboardInterrupt
         return found
@@ -94,7 +97,7 @@ class GuidedAttack:
     def _plain(self, vectors: Floats, known: Tensor | None) -> list[Recovered]:
         """Without any call: the inversion as it is."""
         began = time.perf_counter()
-        found = invert_window(self.checkpoint, vectors, known, self._settings())
+        found = invert_window(self.inverter.checkpoint, vectors, known, self._settings())
         seconds = (time.perf_counter() - began) / len(vectors)
         near = cosines(vectors, self.guide.encode([one.text for one in found]))  # to measure, not to find
         return [
@@ -109,8 +112,8 @@ class GuidedAttack:
         count = bisect_right(self._numbers[id(hunt)], budget)
         tried = dict(itertools.islice(hunt.tried.items(), count))  # in the order of the calls
         cut = replace(hunt, tried=tried)
-        [best], [score] = rank(self.checkpoint, vector, cut, 1, length_known=whole.length_known)
-        tokens = list(self.checkpoint.vocabulary.decode(best.entries))
+        [best], [score] = rank(self.inverter.checkpoint, vector, cut, 1, length_known=whole.length_known)
+        tokens = list(self.inverter.checkpoint.vocabulary.decode(best.entries))
         return Recovered(best.text, tokens, score, encoder_calls=budget, cosine=best.cosine)
 
 

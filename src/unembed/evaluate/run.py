@@ -120,9 +120,8 @@ class _Runner:
     def identity(self) -> dict[str, Any]:
         """Everything that the rows depend on: a folder goes on only with the same."""
         config = self.config
-        guide = self.guide(self.target(0)).info if self.plan.guided else None
         return {
-            **({} if guide is None else {"guide": {"name": guide.name, "digest": guide.digest}}),
+            **({"guide": self._describe_guide()} if self.plan.guided else {}),
             "kind": "evaluation",
             "format": FORMAT,
             "split": config.split,
@@ -151,6 +150,13 @@ class _Runner:
         """The encoder that guides a search on this target."""
         named = self.config.guide
         return target.inverter.guide(self.victim(target) if named is None else named)
+
+    def _describe_guide(self) -> dict[str, Any]:
+        """What a search depends on besides the model."""
+        target = self.target(0)
+        info, inverter = self.guide(target).info, target.inverter
+        scout = inverter.surrogate.info.digest if inverter.has_surrogate else None
+        return {"name": info.name, "digest": info.digest, "scout": scout}
 
     def metrics(self, target: Target) -> list[Metric]:
         """The metrics, with this target's encoder in them."""

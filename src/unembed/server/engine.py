@@ -24,7 +24,7 @@ from unembed.metrics.accuracy import token_hits
 from unembed.metrics.cosine import cosines
 from unembed.metrics.f1 import token_f1
 from unembed.search.strategies import Guided, make_strategy
-from unembed.search.window import Search, search_window
+from unembed.search.window import search_window
 from unembed.server.hunting import HuntWatch
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
@@ -94,7 +94,7 @@ class Engine:
         if isinstance(strategy, Guided):
             settings = self._settings(request, make_decoder(DEFAULT))
             watch = HuntWatch(jobs, self._pieces)
-            search = Search(strategy, self.inverter.guide(), watch)
+            search = self.inverter.search(strategy, observe=watch)
             found = search_window(checkpoint, vectors, lengths, settings, search)
             return [self._recovered(row, one, watch.final(row, one)) for row, one in enumerate(found)]
         steps = _Watch(jobs, self._pieces)
