@@ -62,7 +62,7 @@ def together(
 
 def summary(hunts: list[Hunt], texts: list[str], seconds: float) -> dict[str, float]:
     calls = sum(hunt.calls for hunt in hunts)
-    best = [hunt.beam[0] for hunt in hunts]
+    best = [hunt.history[-1] for hunt in hunts]
     return {
         "seconds_a_sentence": seconds / len(hunts),
         "ms_a_call": 1000 * seconds / calls,
@@ -74,7 +74,7 @@ def summary(hunts: list[Hunt], texts: list[str], seconds: float) -> dict[str, fl
 def count_edits(hunts: list[Hunt]) -> list[tuple[str, int, int]]:
     """Each kind of edit: how many texts it made, and how many of them were nearer than all before."""
     made = Counter(one.made_by for hunt in hunts for one in hunt.tried.values())
-    nearer = Counter(one.made_by for hunt in hunts for _, one in hunt.history)
+    nearer = Counter(one.made_by for hunt in hunts for one in hunt.history)
     return sorted(((kind, made[kind], nearer[kind]) for kind in made), key=lambda row: -row[2] / row[1])
 
 

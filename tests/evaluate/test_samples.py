@@ -7,6 +7,7 @@ import pytest
 
 import toy
 from unembed.data.prepared import PreparedData
+from unembed.errors import DataError
 from unembed.evaluate.samples import add_noise, draw_samples
 
 
@@ -63,3 +64,18 @@ def test_noise_keeps_its_direction(prepared: PreparedData) -> None:
     small = add_noise(samples, 0.1, seed=0, normalised=False) - samples.vectors
     large = add_noise(samples, 0.5, seed=0, normalised=False) - samples.vectors
     np.testing.assert_allclose(large, 5 * small, atol=1e-5)
+
+
+def test_texts_can_be_chosen_by_length(prepared: PreparedData) -> None:
+    side = prepared.split("train")
+    low, high = sorted(set(side.lengths.tolist()))[1:3]
+    samples = draw_samples(
+        prepared, "train", 10**6, seed=0, tokenizer=prepared.tokenizer(), min_tokens=low, max_tokens=high
+    )
+    assert sorted(samples.lengths.tolist()) == sorted(
+        length for length in side.lengths.tolist() if low <= length <= high
+    )
+    with pytest.raises(DataError, match="no text"):
+        draw_samples(
+            prepared, "train", 5, seed=0, tokenizer=prepared.tokenizer(), min_tokens=900, max_tokens=901
+        )

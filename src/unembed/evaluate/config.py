@@ -19,6 +19,8 @@ class EvaluateConfig(BaseModel):
 
     split: Literal["train", "validation", "test"] = Field("test", description="Which side of the data.")
     samples: int = Field(1000, gt=0, description="Texts to attack, drawn from the split.")
+    min_tokens: int = Field(1, ge=1, description="Leave out shorter texts.")
+    max_tokens: int | None = Field(None, ge=1, description="Leave out longer texts.")
     seed: int = Field(0, ge=0, description="Seed of the drawn texts, the decoding, the noise, the intervals.")
     strategy: str = Field("confidence", description="Decoding strategy.")
     steps: int | None = Field(

@@ -35,9 +35,18 @@ class Samples:
 
 
 def draw_samples(
-    data: PreparedData, split: SplitName, count: int, *, seed: int, tokenizer: Tokenizer
+    data: PreparedData,
+    split: SplitName,
+    count: int,
+    *,
+    seed: int,
+    tokenizer: Tokenizer,
+    min_tokens: int = 1,
+    max_tokens: int | None = None,
 ) -> Samples:
     """`count` texts of the split (all, where it has fewer), in the split's order.
+
+    Only texts of `min_tokens` to `max_tokens` tokens, as the data counts them.
 
     The tokens are ids of `tokenizer`, the model's own: where the data was tokenised with another one,
     the texts are tokenised again.
@@ -48,8 +57,14 @@ def draw_samples(
             f"The {split} split of {data.folder} is empty.",
             hint="Choose another --split, or prepare data with a share for it.",
         )
+    longest = int(side.lengths.max()) if max_tokens is None else max_tokens
+    fit = np.nonzero((side.lengths >= min_tokens) & (side.lengths <= longest))[0]
+    if not len(fit):
+        raise DataError(
+            f"The {split} split of {data.folder} has no text of {min_tokens} to {longest} tokens."
+        )
     random = np.random.default_rng([seed, DRAW])
-    numbers = np.sort(random.choice(len(side), size=min(count, len(side)), replace=False))
+    numbers = np.sort(fit[random.choice(len(fit), size=min(count, len(fit)), replace=False)])
     texts = side.texts(numbers)
     if tokenizer.to_str() == data.tokenizer().to_str():
         tokens = token_lists(side, numbers)

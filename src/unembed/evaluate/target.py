@@ -109,7 +109,13 @@ def load_target(place: Place, label: str, config: EvaluateConfig) -> Target:
             hint="Leave the floors out with --no-floors.",
         )
     samples = draw_samples(
-        data, config.split, config.samples, seed=config.seed, tokenizer=checkpoint.tokenizer
+        data,
+        config.split,
+        config.samples,
+        seed=config.seed,
+        tokenizer=checkpoint.tokenizer,
+        min_tokens=config.min_tokens,
+        max_tokens=config.max_tokens,
     )
     if config.floors and len(samples) < 2:
         raise UsageError(

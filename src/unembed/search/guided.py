@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from unembed.decode.noise import combine, vector_seeds
+from unembed.decode.score import score_texts
 from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
@@ -64,6 +65,7 @@ class GuidedSearch:
         self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
+        self._imitated = encoder.info.digest != checkpoint.config.encoder.digest
         self._scout = None if scout is None or settings.scout == 1 else Scout(scout)
         self._substitutions: Substitutions | None = None
         if settings.gradient:
@@ -95,6 +97,8 @@ class GuidedSearch:
                 budget=settings.max_encoder_calls,
                 width=settings.beam,
                 near_enough=settings.near_enough,
+                fluency=settings.fluency,
+                imitated=self._imitated,
                 length=None if self.lengths is None else self.lengths[place],
             )
             for place, (target, seed) in enumerate(
@@ -213,16 +217,47 @@ class GuidedSearch:
         vectors = self.encoder.encode(wanted) if wanted else np.zeros((0, 1), np.float32)  # [m, D]
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         first = 0
+        new: list[list[Hypothesis]] = []
         for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
             own = vectors[first : first + len(places)]  # [k, D]
             first += len(places)
             cosines = (own @ hunt.target).tolist() if places else []
-            hunt.add(
+            new.append(
                 [
-                    Hypothesis(mine[place].entries, some[place], vector, cosine, mine[place].made_by)
-                    for place, vector, cosine in zip(places, own, cosines, strict=True)
+                    Hypothesis(
+                        mine[place].entries,
+                        some[place],
+                        vector,
+                        cosine,
+                        mine[place].made_by,
+                        mine[place].parent,
+                        hunt.calls + number,
+                    )
+                    for number, (place, vector, cosine) in enumerate(
+                        zip(places, own, cosines, strict=True), start=1
+                    )
                 ]
             )
+        promising = [hunt.add(some) for hunt, some in zip(hunts, new, strict=True)]
+        if self.settings.fluency:
+            self._score(hunts, promising)
+        for hunt, every, few in zip(hunts, new, promising, strict=True):
+            hunt.settle(few if self.settings.fluency else every)
+
+    def _score(self, hunts: Sequence[Hunt], promising: Sequence[Sequence[Hypothesis]]) -> None:
+        """Ask the model how likely these texts are, those of all hunts together."""
+        asked = [(hunt, one) for hunt, some in zip(hunts, promising, strict=True) for one in some]
+        if not asked:
+            return
+        scores = score_texts(
+            self.checkpoint,
+            [one.entries for _, one in asked],
+            np.stack([hunt.target for hunt, _ in asked]),
+            length_known=self.lengths is not None,
+        )
+        for (hunt, one), score in zip(asked, scores, strict=True):
+            hunt.scores[one.text] = score
+            hunt.forward_passes += len(one.entries)
 
     def _scouted(
         self,

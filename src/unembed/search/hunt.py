@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+LEAST_SCORE = -50.0  # the model finds nothing less likely than that
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Hypothesis:
     vector: NDArray[np.float32]  # [D] of the text, of length 1
     cosine: float  # to the target
     made_by: str  # the edit that made it
+    parent: str | None = None  # the text that was edited
+    call: int = 0  # the encoder call that it cost, counted from 1
 
 
 @dataclass
@@ -29,21 +33,26 @@ class Hunt:
     budget: int  # encoder calls
     width: int  # of the beam
     near_enough: float  # the cosine at which it ends
+    fluency: float = 0.0  # what a unit of the model's score is worth in cosine
+    imitated: bool = False  # the cosines are an imitation's: the nearest text need not be the one
     length: int | None = None  # tokens of the text, where the caller knows
     tried: dict[str, Hypothesis] = field(default_factory=dict)
-    beam: list[Hypothesis] = field(default_factory=list)  # nearest first
-    history: list[tuple[int, Hypothesis]] = field(default_factory=list)  # calls made, and a nearer text
+    scores: dict[str, float] = field(default_factory=dict)  # by the model, of texts that came near enough
+    beam: list[Hypothesis] = field(default_factory=list)  # what is edited next, most valuable first
+    history: list[Hypothesis] = field(default_factory=list)  # every text that was better than all before
     calls: int = 0
     forward_passes: int = 0
     idle: int = 0  # rounds without a new text
     pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     scouted: dict[str, float] = field(default_factory=dict)  # cosines by the scout
-    stale: int = 0  # rounds without a nearer text
+    stale: int = 0  # rounds without a better text
+    _seen: int = 0  # the call of the best text when the beam was last chosen
 
     @property
     def best(self) -> Hypothesis | None:
-        return self.beam[0] if self.beam else None
+        """The nearest text; by an imitation's cosines, the most valuable one."""
+        return self.history[-1] if self.history else None
 
     @property
     def left(self) -> int:
@@ -52,7 +61,7 @@ class Hunt:
 
     @property
     def found(self) -> bool:
-        return self.best is not None and self.best.cosine >= self.near_enough
+        return self.best is not None and not self.imitated and self.best.cosine >= self.near_enough
 
     def fresh(self, texts: Sequence[str]) -> list[int]:
         """Places of the texts that are new, each once."""
@@ -64,15 +73,36 @@ class Hunt:
                 places.append(place)
         return places
 
-    def add(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Take in what was embedded, in this order: one call each."""
-        before = self.calls
-        for one in hypotheses:
-            self.calls += 1
-            self.tried[one.text] = one
-            if not self.history or one.cosine > self.history[-1][1].cosine:
-                self.history.append((self.calls, one))
+    def value(self, one: Hypothesis) -> float:
+        """How good a text is to go on from: near, and likely to the model. Nonsense comes near too.
+
+        A text that has no score yet is taken to be as likely as the one that it was made of.
+        """
+        known = one.text if one.text in self.scores else one.parent
+        score = 0.0 if known is None else self.scores.get(known, LEAST_SCORE)
+        return one.cosine + self.fluency * max(score, LEAST_SCORE)
+
+    def add(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """Take in what was embedded, in this order: one call each. Returns those that need a score."""
         self.idle = 0 if hypotheses else self.idle + 1
-        self.stale = 0 if self.history and self.history[-1][0] > before else self.stale + 1
-        # Of equally near texts the one that came first stays: the sort is stable.
-        self.beam = sorted([*self.beam, *hypotheses], key=lambda one: -one.cosine)[: self.width]
+        for one in hypotheses:
+            self.tried[one.text] = one
+            self.calls += 1
+        if not self.imitated:
+            self._compare(hypotheses, lambda one: one.cosine)
+        # The sort is stable: of equal texts the one that came first stays.
+        return sorted(hypotheses, key=lambda one: -self.value(one))[: self.width] if self.fluency else []
+
+    def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """Choose what is edited next, among the beam and these, once their scores are known."""
+        if self.imitated:
+            self._compare(sorted(hypotheses, key=lambda one: one.call), self.value)
+        self.beam = sorted([*self.beam, *hypotheses], key=lambda one: -self.value(one))[: self.width]
+        latest = self.history[-1].call if self.history else 0
+        self.stale = 0 if latest > self._seen else self.stale + 1
+        self._seen = latest
+
+    def _compare(self, hypotheses: Sequence[Hypothesis], worth: Callable[[Hypothesis], float]) -> None:
+        for one in hypotheses:
+            if not self.history or worth(one) > worth(self.history[-1]):
+                self.history.append(one)

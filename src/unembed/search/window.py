@@ -103,7 +103,7 @@ def _result(
         encoder_calls=hunt.calls,
         cosine=best.cosine,
         advances=tuple(
-            Advance(calls, one.cosine, one.text, tuple(decode(one.entries))) for calls, one in hunt.history
+            Advance(one.call, one.cosine, one.text, tuple(decode(one.entries))) for one in hunt.history
         ),
     )
 
@@ -111,7 +111,14 @@ def _result(
 def rank(
     checkpoint: Checkpoint, vector: NDArray[np.float32], hunt: Hunt, count: int, *, length_known: bool
 ) -> tuple[list[Hypothesis], list[float]]:
-    """The nearest texts, and their scores; where cosines tie, the model's score decides."""
+    """The nearest texts and their scores; where cosines tie, the model's score decides.
+
+    Where the cosines are an imitation's, it decides all along, as in the search: only texts that came
+    near enough to be given a score are ranked.
+    """
+    if hunt.imitated and hunt.scores:
+        ranked = sorted((hunt.tried[text] for text in hunt.scores), key=lambda one: -hunt.value(one))[:count]
+        return ranked, [hunt.scores[one.text] for one in ranked]
     nearest = sorted(hunt.tried.values(), key=lambda one: -one.cosine)
     last = nearest[min(count, len(nearest)) - 1].cosine
     chosen = [one for one in nearest if one.cosine >= last - TIE]
@@ -129,4 +136,4 @@ def rank(
 
 def _frames(checkpoint: Checkpoint, hunt: Hunt) -> tuple[Frame, ...]:
     """Every nearer text in turn."""
-    return tuple(Frame(tuple(checkpoint.vocabulary.decode(one.entries)), one.text) for _, one in hunt.history)
+    return tuple(Frame(tuple(checkpoint.vocabulary.decode(one.entries)), one.text) for one in hunt.history)

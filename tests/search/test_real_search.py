@@ -1,0 +1,30 @@
+"""The bundled model and the real bundled encoder: a search finds what the model alone does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unembed import Inverter
+from unembed.metrics.cosine import cosines
+
+SENTENCES = [
+    "Tom wants to buy a new car.",
+    "I have never been to Australia.",
+    "Where did you learn to speak French?",
+]
+
+
+@pytest.mark.slow
+def test_a_search_comes_nearer_to_real_sentences() -> None:
+    inverter = Inverter.from_pretrained()
+    vectors = inverter.encode(SENTENCES)
+    plain = inverter.invert(vectors)
+    found = inverter.invert(vectors, strategy="guided", max_encoder_calls=150)
+    before = cosines(vectors, inverter.encode([one.text for one in plain]))
+    after = cosines(vectors, inverter.encode([one.text for one in found]))
+    assert np.allclose(after, [one.cosine for one in found], atol=1e-4)
+    assert (after >= before - 1e-5).all()
+    assert after.mean() > before.mean()
+    assert after.max() > 0.99
+    assert all(one.encoder_calls <= 150 for one in found)
