@@ -20,3 +20,9 @@ unembed=${UNEMBED:-unembed}
   --data "$STATE/data/short" --data "$STATE/data/wiki" --steps "${STAGE2_STEPS:-60000}" -o "$STATE/runs/stage2"
 
 "$unembed" model export "$STATE/runs/stage2/best" --dtype float16 -o "$STATE/minilm-en"
+
+# The surrogate that comes with it: its token vectors begin with potion's.
+"$unembed" encoders fetch potion
+"$unembed" surrogate --data "$STATE/data/short" --start potion --layers 3 --steps 4800 --warmup 200 --hold 0.3 \
+  --learning-rate 0.0015 -o "$STATE/runs/surrogate"
+cp -r "$STATE/runs/surrogate/latest" "$STATE/minilm-en/surrogate"
