@@ -121,13 +121,10 @@ def test_the_trace_is_every_nearer_text(inverter: Inverter, vectors: np.ndarray)
     assert [frame.text for frame in result.trace] == [one.text for one in result.advances]
 
 
-def test_what_is_found_ends_it(told: Inverter, encoder: CountingEncoder) -> None:
-    """A text of two words: the model need not be good to come across it."""
-    vector = encoder.encode(["the cat"])[0]
-    result = guided(told, vector, 20_000, lengths=2)
-    assert sorted(result.text.split()) == ["cat", "the"]  # the toy encoder does not hear the order
-    assert result.cosine == pytest.approx(1, abs=1e-5)
-    assert result.encoder_calls < 20_000
+def test_what_is_near_enough_ends_it(told: Inverter, vectors: np.ndarray) -> None:
+    result = guided(told, vectors[0], 1000, near_enough=0.5)
+    assert result.cosine >= 0.5
+    assert result.encoder_calls < 1000
 
 
 def test_a_deadline_gives_the_best_so_far(inverter: Inverter, vectors: np.ndarray) -> None:
