@@ -52,9 +52,11 @@ def test_the_same_seed_gives_the_same_texts(inverter, vectors):
 
 
 def test_the_bundle_is_small_and_holds_no_pickle():
-    files = {path.name: path.stat().st_size for path in BUNDLED.iterdir()}
-    assert set(files) == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
-    assert sum(files.values()) <= 60_000_000
+    model = {path.name for path in BUNDLED.iterdir() if path.is_file()}
+    surrogate = {path.name for path in (BUNDLED / "surrogate").iterdir()}
+    assert model == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
+    assert surrogate == {"surrogate.json", "model.safetensors", "tokenizer.json"}
+    assert sum(path.stat().st_size for path in BUNDLED.rglob("*") if path.is_file()) <= 60_000_000
 
 
 def test_a_round_trip_by_command_line():
@@ -90,3 +92,15 @@ def test_a_model_writes_texts_as_the_data_has_them(inverter):
     text = "he didn't say anything about the money."
     ids = checkpoint.tokenizer.encode(text, add_special_tokens=False).ids
     assert checkpoint.texts([checkpoint.vocabulary.encode(np.array(ids))]) == [text]
+
+
+def test_a_surrogate_guides_where_the_encoder_is_not(inverter, vectors):
+    """It imitates the encoder well enough to bring texts nearer to vectors that the encoder made."""
+    plain = inverter.invert(vectors[:4])
+    found = inverter.invert(vectors[:4], strategy="guided", encoder="surrogate", max_encoder_calls=60)
+    near = [
+        float(np.mean((inverter.encode([one.text for one in some]) * vectors[:4]).sum(axis=1)))
+        for some in (plain, found)
+    ]
+    assert near[1] >= near[0]
+    assert all(one.encoder_calls == 60 for one in found)
