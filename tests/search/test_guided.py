@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from unembed import Inverter
 from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
 from unembed.search.hunt import Hunt
+from unembed.search.window import rank
 
 STARTS = 4  # and few proposals a round: what is promised does not depend on how many there are
 SMALL = {"starts": STARTS, "beam": 2, "proposals": 4}
@@ -218,3 +221,19 @@ def test_only_a_guided_search_takes_an_encoder(told: Inverter, vectors: np.ndarr
 def test_vectors_need_not_be_of_length_one(told: Inverter, vectors: np.ndarray) -> None:
     result = guided(told, 3 * vectors[0], check=False)
     assert -1 <= result.cosine <= 1 + 1e-6
+
+
+def test_an_imitation_does_not_have_the_last_word(told: Inverter, encoder: CountingEncoder) -> None:
+    """Its cosines are not the encoder's: the answer is near and likely, at any budget."""
+    imitation = CountingEncoder(tokenizer=toy.wordpiece())
+    imitation.info = encoder.info.model_copy(update={"digest": "another"})
+    vector, hunts = encoder.encode(toy.sentences(1, seed=9))[0], []
+    result = guided(told, vector, 30, encoder=imitation, near_enough=0.0, observe=hunts.extend, n_best=3)
+    hunt = hunts[0]
+    assert result.encoder_calls == len(hunt.tried) == 30  # a high cosine does not end it
+    assert result.text == max((hunt.tried[text] for text in hunt.scores), key=hunt.value).text
+    few = replace(hunt, tried=dict(itertools.islice(hunt.tried.items(), 12)))
+    ranked, scores = rank(told.checkpoint, vector, few, 3, length_known=False)
+    assert len(ranked) == len(scores) == 3
+    assert all(one.text in few.tried for one in ranked)
+    assert [few.value(one) for one in ranked] == sorted((few.value(one) for one in ranked), reverse=True)

@@ -116,8 +116,9 @@ def rank(
     Where the cosines are an imitation's, it decides all along, as in the search: only texts that came
     near enough to be given a score are ranked.
     """
-    if hunt.imitated and hunt.scores:
-        ranked = sorted((hunt.tried[text] for text in hunt.scores), key=lambda one: -hunt.value(one))[:count]
+    scored = [one for one in hunt.tried.values() if one.text in hunt.scores]
+    if hunt.imitated and scored:
+        ranked = sorted(scored, key=lambda one: -hunt.value(one))[:count]
         return ranked, [hunt.scores[one.text] for one in ranked]
     nearest = sorted(hunt.tried.values(), key=lambda one: -one.cosine)
     last = nearest[min(count, len(nearest)) - 1].cosine
