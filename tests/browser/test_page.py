@@ -58,9 +58,9 @@ def test_the_steps_can_be_walked(page: object) -> None:
     invert(page)
     page.focus(".scrub input")
     page.keyboard.press("Home")
-    assert page.locator(".tok:not(.mask)").count() == 0
+    expect(page.locator(".tok:not(.mask)")).to_have_count(0)
     page.keyboard.press("End")
-    assert page.locator(".tok.mask").count() == 0
+    expect(page.locator(".tok.mask")).to_have_count(0)
 
 
 def test_the_numbers_and_the_dice(page: object) -> None:
@@ -68,9 +68,10 @@ def test_the_numbers_and_the_dice(page: object) -> None:
     assert len(page.input_value("#text")) > 10
     encode(page)
     page.click("#numbers summary")
+    expect(page.locator("#numbers-text")).to_be_visible()
     assert len(page.inner_text("#numbers-text").split()) == 64
     page.click("#peek")
-    assert page.inner_text("#veil-text") == TEXT
+    expect(page.locator("#veil-text")).to_have_text(TEXT)
 
 
 def test_noise_and_precision_read_the_vector_again(page: object) -> None:
@@ -105,6 +106,7 @@ def test_an_npy_file(page: object, inverter: Inverter, dtype: str) -> None:
     page.set_input_files("#npy", {"name": "v.npy", "mimeType": "", "buffer": file.getvalue()})
     page.wait_for_selector("#invert-panel:not([hidden])")
     page.click("#numbers summary")
+    expect(page.locator("#numbers-text")).to_be_visible()
     shown = [float(number) for number in page.inner_text("#numbers-text").split()]
     assert np.allclose(shown, vector[0], atol=1e-3)
 
@@ -116,7 +118,7 @@ def test_what_does_not_fit_is_told(page: object) -> None:
         page.click("#vector-form button.primary")
         expect(page.locator("#problem")).to_contain_text(message)
     page.click("#problem button")
-    assert page.is_hidden("#problem")
+    expect(page.locator("#problem")).to_be_hidden()
 
 
 def test_two_strategies_side_by_side_and_a_link_to_them(page: object) -> None:
@@ -146,8 +148,8 @@ def test_a_guided_search_comes_nearer(page: object, inverter: Inverter) -> None:
     last = float(re.search(r"cosine ([\d.]+)", readout)[1])
     page.focus(".scrub input")
     page.keyboard.press("Home")
+    expect(page.locator(".readout")).to_contain_text("nearer text 0 of")
     readout = page.inner_text(".readout")
-    assert "nearer text 0 of" in readout
     assert float(re.search(r"cosine ([\d.]+)", readout)[1]) < last
     assert page.is_hidden("#confidence-legend")
     before = page.inner_text("#results")

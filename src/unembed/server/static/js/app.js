@@ -97,7 +97,7 @@ function respoil() {
 function draw() {
   if (!now.vector) return;
   drawStrip($("strip"), now.vector, now.clean);
-  if ($("numbers").open) $("numbers-text").textContent = now.vector.map((x) => x.toFixed(4).padStart(8)).join(" ");
+  $("numbers-text").textContent = now.vector.map((x) => x.toFixed(4).padStart(8)).join(" ");
 }
 
 const spoiledName = ({ noise, precision }) =>
@@ -242,7 +242,6 @@ function listen() {
   });
   on("npy", "change", () => guarded(() => dropFile($("npy").files[0])));
   on("noise", "input", respoil);
-  on("numbers", "toggle", draw);
   on("strategy", "change", describeStrategy);
   on("versus", "change", describeStrategy);
   on("model", "change", offerStrategies);
