@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 
 from unembed.encoders import Encoder, EncoderInfo, load_encoder
 from unembed.errors import UnembedError, UsageError
+from unembed.inverter import BUNDLED
 
 TEXTS = [
     "The cat sat on the mat.",
@@ -30,7 +31,7 @@ TEXTS = [
 ]
 LONG = 11
 FETCHED = ("use-multilingual", "potion", "mpnet")
-CASES = ("minilm", *FETCHED, *tiny_models.BUILDERS, "endpoint")
+CASES = ("minilm", *FETCHED, *tiny_models.BUILDERS, "endpoint", "surrogate")
 
 
 @pytest.fixture(params=CASES)
@@ -43,6 +44,8 @@ def encoder(request: pytest.FixtureRequest) -> Encoder:
     if name == "endpoint":
         request.getfixturevalue("endpoint")
         return load_encoder("openai:toy")
+    if name == "surrogate":
+        return load_encoder(str(BUNDLED / "surrogate"), device="cpu")
     tiny_model: Callable[[str], Path] = request.getfixturevalue("tiny_model")
     return load_encoder(str(tiny_model(name)), device="cpu")
 

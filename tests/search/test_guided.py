@@ -237,3 +237,14 @@ def test_an_imitation_does_not_have_the_last_word(told: Inverter, encoder: Count
     assert len(ranked) == len(scores) == 3
     assert all(one.text in few.tried for one in ranked)
     assert [few.value(one) for one in ranked] == sorted((few.value(one) for one in ranked), reverse=True)
+
+
+def test_a_round_whose_edits_all_leave_the_bounds_is_only_a_round(
+    told: Inverter, encoder: CountingEncoder
+) -> None:
+    """One edit a round, of a text as long as the caller said: often none of them keeps the length."""
+    vector = encoder.encode(toy.sentences(1, seed=3))[0]
+    one = {"beam": 1, "proposals": 1, "starts": 1, "near_enough": 2.0}
+    result = guided(told, vector, 12, lengths=4, **one)
+    assert result.encoder_calls == 12
+    assert len(result.tokens) == 4

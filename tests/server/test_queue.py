@@ -16,6 +16,7 @@ from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
 from unembed.server.problems import Problem
 from unembed.server.queue import Batcher, Job
+from unembed.server.schemas import InvertRequest, Recovered
 
 LIMITS = {"max_batch": 4, "max_waiting": 6, "max_client": 4, "gather": 0.0}
 
@@ -146,28 +147,33 @@ def test_concurrent_requests_share_passes_and_get_what_they_would_get_alone(
         assert [one["text"] for one in result["alternatives"]] == [one.text for one in alone.alternatives]
 
 
-def test_a_client_that_leaves_stops_costing(inverter: Inverter, vectors: np.ndarray) -> None:
-    """Its sequences leave the batch between two steps; its neighbour's text stays the same."""
+def one_leaves(
+    inverter: Inverter, vectors: np.ndarray, left: Callable[[str, dict], bool], **how: object
+) -> tuple[Recovered, Recovered]:
+    """Two requests in one batch: what the one that stays is given, and the one that leaves when `left`."""
     engine = create_app({"toy": inverter}).state.service.engines["toy"]
 
     async def main() -> tuple[Job, Job]:
-        from unembed.server.schemas import InvertRequest
-
         stays, leaves = (
-            Job("k", InvertRequest(vectors=[vector.tolist()]), 1, "x", watched=name == "leaves")
+            Job("k", InvertRequest(vectors=[vector.tolist()], **how), 1, "x", watched=name == "leaves")
             for name, vector in zip(("stays", "leaves"), vectors, strict=False)
         )
 
-        def left(name: str, data: dict) -> None:
-            leaves.gone = data.get("step", 0) >= 1
+        def tell(name: str, data: dict) -> None:
+            leaves.gone = left(name, data)
 
-        leaves.tell = left
+        leaves.tell = tell
         engine.invert([stays, leaves])
         await asyncio.sleep(0)
         return stays, leaves
 
-    stays, leaves = asyncio.run(main())
-    [kept], [given_up] = stays.future.result().results, leaves.future.result().results
+    [kept], [given_up] = (job.future.result().results for job in asyncio.run(main()))
+    return kept, given_up
+
+
+def test_a_client_that_leaves_stops_costing(inverter: Inverter, vectors: np.ndarray) -> None:
+    """Its sequences leave the batch between two steps; its neighbour's text stays the same."""
+    kept, given_up = one_leaves(inverter, vectors, lambda name, data: data.get("step", 0) >= 1)
     alone = inverter.invert(vectors[0])
     assert kept.tokens == list(alone.tokens)
     assert kept.forward_passes == alone.forward_passes
@@ -176,27 +182,8 @@ def test_a_client_that_leaves_stops_costing(inverter: Inverter, vectors: np.ndar
 
 def test_who_leaves_a_search_stops_costing(inverter: Inverter, vectors: np.ndarray) -> None:
     """Its hunt ends with the round; its neighbour finds what it would find alone."""
-    engine = create_app({"toy": inverter}).state.service.engines["toy"]
     how = {"strategy": "guided", "options": {"max_encoder_calls": 80}}
-
-    async def main() -> tuple[Job, Job]:
-        from unembed.server.schemas import InvertRequest
-
-        stays, leaves = (
-            Job("k", InvertRequest(vectors=[vector.tolist()], **how), 1, "x", watched=name == "leaves")
-            for name, vector in zip(("stays", "leaves"), vectors, strict=False)
-        )
-
-        def left(name: str, data: dict) -> None:
-            leaves.gone = name == "search"
-
-        leaves.tell = left
-        engine.invert([stays, leaves])
-        await asyncio.sleep(0)
-        return stays, leaves
-
-    stays, leaves = asyncio.run(main())
-    [kept], [given_up] = stays.future.result().results, leaves.future.result().results
+    kept, given_up = one_leaves(inverter, vectors, lambda name, data: name == "search", **how)
     alone = inverter.invert(vectors[0], strategy="guided", max_encoder_calls=80)
     assert (kept.text, kept.encoder_calls) == (alone.text, alone.encoder_calls)
     assert given_up.encoder_calls <= 10 < kept.encoder_calls

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import toy
 from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
 from unembed.train.config import TrainConfig
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """The same sums in the same order, every time."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+import toy
+from unembed.data.config import EncodeConfig
+from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
 from unembed.encoders import load_encoder
 from unembed.encoders.surrogate import CONFIG, WEIGHTS, load_surrogate
@@ -16,13 +19,7 @@ from unembed.errors import DataError, MismatchError
 from unembed.train.imitate import imitate
 from unembed.train.imitate_config import ImitateConfig
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture
@@ -97,3 +94,12 @@ def test_a_damaged_folder_is_a_clear_error(config: ImitateConfig, damage: str) -
         (folder / CONFIG).write_text(json.dumps(described))
     with pytest.raises(DataError):
         load_surrogate(folder)
+
+
+def test_two_encoders_vectors_do_not_mix(config: ImitateConfig, toy_data: Path, tmp_path: Path) -> None:
+    other = toy.ToyEncoder(dimension=64, tokenizer=toy.wordpiece())
+    other.info = other.info.model_copy(update={"digest": "1" * 64})
+    settings = EncodeConfig(seq_len=16, validation_share=0.05, test_share=0.05)
+    encode(settings, toy_data.parent / "texts", tmp_path / "other", encoder=other)
+    with pytest.raises(MismatchError, match="another encoder"):
+        imitate(config.model_copy(update={"data": (toy_data, tmp_path / "other")}))

@@ -9,9 +9,10 @@ import torch
 
 from unembed.errors import DataError, UnavailableError
 from unembed.model.checkpoint import Checkpoint
-from unembed.train import fit, loop, run
+from unembed.train import fit, run
 from unembed.train.log import read_log
 from unembed.train.loop import train
+from unembed.train.stop import stop_requests
 from unembed.train.validate import Sample
 
 
@@ -132,7 +133,7 @@ def test_where_nothing_fits_that_is_said(toy_config, monkeypatch):
 
 
 def test_a_second_request_is_final():
-    with loop.stop_requests() as event:
+    with stop_requests() as event:
         os.kill(os.getpid(), signal.SIGINT)
         assert event.is_set()
         with pytest.raises(KeyboardInterrupt):

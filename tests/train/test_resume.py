@@ -15,15 +15,8 @@ from unembed.train.log import read_log
 from unembed.train.loop import train
 from unembed.train.state import LATEST
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 SCRIPT = Path(__file__).with_name("killed.py")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def events(config):

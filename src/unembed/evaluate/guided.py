@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import time
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -52,7 +50,6 @@ class GuidedAttack:
     seed: int
     batch: int
     _hunts: list[Hunt] = field(default_factory=list)
-    _numbers: dict[int, list[int]] = field(default_factory=dict)  # a hunt's texts: after how many calls
 
     def run(
         self, vectors: Floats, lengths: Sequence[int] | None, budgets: Sequence[int | None]
@@ -77,7 +74,7 @@ class GuidedAttack:
         return Settings(make_decoder(), self.steps, seed=self.seed, batch=self.batch)
 
     def _search(self, vectors: Floats, known: Tensor | None, calls: int) -> list[Inversion]:
-        self._hunts, self._numbers = [], {}
+        self._hunts = []
         search = self.inverter.search(
             Guided(max_encoder_calls=calls), self.named or self.guide, observe=self._watch
         )
@@ -89,10 +86,6 @@ class GuidedAttack:
     def _watch(self, hunts: Sequence[Hunt]) -> None:
         if not self._hunts:  # all of them, before the first round
             self._hunts = list(hunts)
-        for hunt in hunts:
-            numbers = self._numbers.setdefault(id(hunt), [])
-            new = len(hunt.tried) - len(numbers)  # texts of this round; they are its last calls
-            numbers += range(hunt.calls - new + 1, hunt.calls + 1)
 
     def _plain(self, vectors: Floats, known: Tensor | None) -> list[Recovered]:
         """Without any call: the inversion as it is."""
@@ -109,9 +102,7 @@ class GuidedAttack:
         """What the search would have given had it ended after so many calls."""
         if hunt.calls <= budget:
             return _whole(whole, None)
-        count = bisect_right(self._numbers[id(hunt)], budget)
-        tried = dict(itertools.islice(hunt.tried.items(), count))  # in the order of the calls
-        cut = replace(hunt, tried=tried)
+        cut = replace(hunt, tried={text: one for text, one in hunt.tried.items() if one.call <= budget})
         [best], [score] = rank(self.inverter.checkpoint, vector, cut, 1, length_known=whole.length_known)
         tokens = list(self.inverter.checkpoint.vocabulary.decode(best.entries))
         return Recovered(best.text, tokens, score, encoder_calls=budget, cosine=best.cosine)

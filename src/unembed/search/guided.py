@@ -148,6 +148,9 @@ class GuidedSearch:
                     if 1 <= len(draft.entries) <= longest and hunt.length in (None, len(draft.entries)):
                         drafts.append(draft)
                         owner.append(place)
+        out = self._substitute(hunts)
+        if not drafts:  # every edit left the bounds of what may be written
+            return out
         seeds = torch.tensor([int(hunt.random.integers(2**62)) for hunt in hunts])  # [n]
         order = torch.tensor(_numbers_within(owner))
         filled, passes = refill(
@@ -159,7 +162,6 @@ class GuidedSearch:
             temperature=self.settings.temperature,
             batch=self.batch,
         )
-        out = self._substitute(hunts)
         for place, draft, entries, cost in zip(owner, drafts, filled, passes.tolist(), strict=True):
             out[place].append(replace(draft, entries=entries))
             hunts[place].forward_passes += cost

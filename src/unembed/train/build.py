@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +36,16 @@ class Corpus(NamedTuple):
 
 
 def open_corpus(config: TrainConfig) -> Corpus:
+    """The texts that a configuration names."""
+    top = config.max_tokens or config.max_length
+    return open_folders(config.data, min_tokens=config.min_tokens, max_tokens=top, limit=config.limit)
+
+
+def open_folders(
+    paths: Sequence[Path], *, min_tokens: int, max_tokens: int, limit: int | None = None
+) -> Corpus:
     """Open every folder; vectors of different encoders, or tokens of different tokenizers, do not mix."""
-    folders = [PreparedData.open(folder) for folder in config.data]
+    folders = [PreparedData.open(path) for path in paths]
     if not folders:
         raise UsageError("There is no data to train on.", hint="Give prepared data with --data.")
     first = folders[0].manifest
@@ -48,13 +58,12 @@ def open_corpus(config: TrainConfig) -> Corpus:
                 raise MismatchError(
                     f"{data.folder} was prepared with another {name} than {folders[0].folder}."
                 )
-    top = config.max_tokens or config.max_length
     sides = [
         TrainingTexts(
             [data.split(side) for data in folders],
-            min_tokens=config.min_tokens,
-            max_tokens=top,
-            limit=config.limit if side == "train" else None,
+            min_tokens=min_tokens,
+            max_tokens=max_tokens,
+            limit=limit if side == "train" else None,
         )
         for side in ("train", "validation")
     ]

@@ -16,18 +16,19 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from unembed.data.lock import folder_lock
-from unembed.data.prepared import PreparedData
 from unembed.encoders.bert import BertConfig, Run
 from unembed.encoders.fetch import require_fetched
 from unembed.encoders.surrogate import Surrogate, SurrogateConfig, SurrogateNetwork
 from unembed.errors import UsageError
 from unembed.train.batches import BatchPlan, TrainingTexts
+from unembed.train.build import open_folders
 from unembed.train.ema import Average
 from unembed.train.imitate_config import ImitateConfig
 from unembed.train.log import RunLog
-from unembed.train.loop import stop_requests
 from unembed.train.memory import keep_freed_memory
+from unembed.train.optimiser import rate_factor, set_rate
 from unembed.train.state import Progress, load_state, save_state
+from unembed.train.stop import stop_requests
 
 VALIDATE = 2000  # texts
 
@@ -39,13 +40,8 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
     """Train, or go on; the averaged network is written to the output folder and returned."""
     keep_freed_memory()
     with folder_lock(config.output), stop_requests() as stop:
-        folders = [PreparedData.open(folder) for folder in config.data]
-        if not folders:
-            raise UsageError("There is no data to learn from.", hint="Give prepared data with --data.")
-        sides = [
-            TrainingTexts([data.split(side) for data in folders], min_tokens=1, max_tokens=config.max_tokens)
-            for side in ("train", "validation")
-        ]
+        corpus = open_folders(config.data, min_tokens=1, max_tokens=config.max_tokens)
+        folders = corpus.folders
         tokenizer, imitated = folders[0].tokenizer(), folders[0].manifest.encoder
         torch.manual_seed(config.seed)
         network = _network(config, tokenizer, imitated.dimension)
@@ -55,7 +51,7 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
         saved = load_state(config.output / "state", network, average.network, optimiser, identity)
         progress = saved or Progress()
         log = RunLog(config.output, from_step=progress.step)
-        plan = BatchPlan(sides[0].lengths, batch=config.batch, groups=config.groups, seed=config.seed)
+        plan = BatchPlan(corpus.train.lengths, batch=config.batch, groups=config.groups, seed=config.seed)
 
         def surrogate() -> Surrogate:
             training = {"step": progress.step, "seconds": round(progress.seconds, 1), **identity}
@@ -64,8 +60,8 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
 
         began, before = time.monotonic(), progress.seconds
         while progress.step < config.steps and not stop.is_set():
-            _set_rate(optimiser, config, progress.step)
-            loss = _step(network, sides[0], plan[progress.step])
+            set_rate(optimiser, config, rate_factor(config, progress.step, progress.step / config.steps))
+            loss = _step(network, corpus.train, plan[progress.step])
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimiser.step()
@@ -79,7 +75,7 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
                 log.write("train", progress.step, seconds=round(seconds, 1), **figures)
                 watch("train", progress, figures)
             if progress.step % config.validate_every == 0 or progress.step == config.steps:
-                figures = {"cosine": validate(average.network, sides[1])}
+                figures = {"cosine": validate(average.network, corpus.validation)}
                 log.write("validation", progress.step, seconds=round(seconds, 1), **figures)
                 watch("validation", progress, figures)
             if progress.step % config.save_every == 0 or progress.step == config.steps:
@@ -137,21 +133,14 @@ def _optimiser(network: SurrogateNetwork, config: ImitateConfig) -> torch.optim.
     matrices = [weight for name, weight in network.named_parameters() if _decays(name, weight)]
     others = [weight for name, weight in network.named_parameters() if not _decays(name, weight)]
     groups = [
-        {"params": matrices, "weight_decay": config.weight_decay},
-        {"params": others, "weight_decay": 0.0},
+        {"params": matrices, "weight_decay": config.weight_decay, "factor": 1.0},
+        {"params": others, "weight_decay": 0.0, "factor": 1.0},
     ]
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(0.9, 0.98), fused=True)
 
 
 def _decays(name: str, weight: Tensor) -> bool:
     return weight.ndim >= 2 and "words" not in name and "positions" not in name
-
-
-def _set_rate(optimiser: torch.optim.Optimizer, config: ImitateConfig, step: int) -> None:
-    warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
-    falling = max(0.0, step / config.steps - config.hold) / (1.0 - config.hold)
-    for group in optimiser.param_groups:
-        group["lr"] = config.learning_rate * warm * (1.0 - falling)
 
 
 def _step(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarray]) -> Tensor:

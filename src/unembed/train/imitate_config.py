@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -12,6 +12,8 @@ class ImitateConfig(BaseModel):
     """Data, network and schedule of a surrogate."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    decay: ClassVar[str] = "linear"
 
     data: tuple[Path, ...] = Field(description="Prepared data; repeat for more than one folder.")
     output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")

@@ -7,11 +7,8 @@ resumed therefore goes on exactly as if nothing had happened.
 from __future__ import annotations
 
 import math
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from types import FrameType
+from contextlib import nullcontext
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
@@ -28,6 +25,7 @@ from unembed.train.memory import keep_freed_memory
 from unembed.train.objective import Objective
 from unembed.train.optimiser import rate_factor, set_rate
 from unembed.train.run import Run, Watcher
+from unembed.train.stop import stop_requests
 
 
 def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: None) -> Checkpoint:
@@ -128,27 +126,6 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
     # The guidance's null vector takes part only when a sample was dropped.
     lenient = DistributedDataParallelKwargs(find_unused_parameters=True)
     return Accelerator(cpu=on_cpu, mixed_precision=precision, kwargs_handlers=[lenient])
-
-
-@contextmanager
-def stop_requests() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM set an event: the step in hand is finished and saved. A second one is final."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-
-    def request(number: int, frame: FrameType | None) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        event.set()
-
-    before = {kind: signal.signal(kind, request) for kind in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield event
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
 
 
 def _all_stop(run: Run, wish: bool) -> bool:

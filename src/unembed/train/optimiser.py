@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import torch
 
@@ -38,7 +39,27 @@ def _pretrained_names(denoiser: Denoiser) -> set[str]:
     return {name for name, _ in denoiser.named_parameters() if name.startswith(inherited)}
 
 
-def rate_factor(config: TrainConfig, step: int, progress: float) -> float:
+class Rates(Protocol):
+    """What a configuration says of its learning rate."""
+
+    @property
+    def learning_rate(self) -> float:
+        """At its peak."""
+
+    @property
+    def warmup(self) -> int:
+        """Steps until the peak."""
+
+    @property
+    def hold(self) -> float:
+        """Share of the run at the peak."""
+
+    @property
+    def decay(self) -> str:
+        """cosine or linear."""
+
+
+def rate_factor(config: Rates, step: int, progress: float) -> float:
     """The rate relative to its peak: linear warm-up, a plateau, then down to zero. progress: 0 to 1."""
     warm = min(1.0, (step + 1) / config.warmup) if config.warmup else 1.0
     falling = max(0.0, progress - config.hold) / (1.0 - config.hold)  # 0 to 1
@@ -47,7 +68,7 @@ def rate_factor(config: TrainConfig, step: int, progress: float) -> float:
     return warm * max(0.0, 1.0 - falling)
 
 
-def set_rate(optimiser: torch.optim.Optimizer, config: TrainConfig, factor: float) -> None:
+def set_rate(optimiser: torch.optim.Optimizer, config: Rates, factor: float) -> None:
     """Apply the factor to every group."""
     for group in optimiser.param_groups:
         group["lr"] = config.learning_rate * group["factor"] * factor
