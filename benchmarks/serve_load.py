@@ -3,47 +3,34 @@
     python benchmarks/serve_load.py --model runs/short/best
     python benchmarks/serve_load.py --model runs/short/best --clients 1,64 --requests 256 --seconds 30 --json
 
-Each client sends one vector, waits for its text, and sends the next. Every answer is compared with the
+The server is a process of its own, as it would be; the clients share another. Each client sends one
+vector, waits for its text, and sends the next. Every answer is compared with the
 same inversion done alone, before the server starts: a lost or wrong answer
-fails the benchmark. A client count ends after its requests or its seconds, whatever comes first. Without a
-model, a small one with random weights stands in: the speed of its shape is real, its texts are not.
+fails the benchmark. A client count ends after its requests or its seconds, whatever comes first.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import io
 import json
 import socket
 import statistics
+import subprocess
 import sys
-import threading
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import numpy as np
 import torch
-import uvicorn
 
 from unembed import Inverter
-from unembed.encoders import load_encoder
-from unembed.server.app import create_app
-from unembed.server.config import ServeConfig
-from unembed.server.logs import Log
 
+JSON = {"content-type": "application/json"}
 WORDS = ["the", "of", "time", "people", "water", "words", "long", "very", "good", "house", "year", "green"]
-
-
-def stand_in() -> Inverter:
-    """Random weights in the shape of a small model."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    import tiny
-
-    encoder = load_encoder()
-    return Inverter(tiny.checkpoint(encoder.tokenizer(), encoder.info))
 
 
 def sentences(count: int) -> list[str]:
@@ -51,22 +38,33 @@ def sentences(count: int) -> list[str]:
     return [" ".join(random.choice(WORDS, size=random.integers(4, 13))) + "." for _ in range(count)]
 
 
-class Server(threading.Thread):
-    """The real server on a free port of loopback."""
-
-    def __init__(self, inverter: Inverter) -> None:
-        super().__init__(daemon=True)
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        app = create_app({"m": inverter}, ServeConfig(), log=Log(file=io.StringIO()))
-        self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
-
-    def run(self) -> None:
-        self.server.run(sockets=[self.socket])
+@contextmanager
+def serving(model: str | None, threads: int | None) -> Iterator[str]:
+    """`unembed serve` on a free port of loopback; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    typed = [sys.executable, "-m", "unembed", "serve", "--port", str(port)]
+    typed += ["--model", model] if model else []
+    typed += ["--threads", str(threads)] if threads else []
+    server = subprocess.Popen(typed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while True:
+            if server.poll() is not None:
+                sys.exit("unembed serve did not start: " + " ".join(typed))
+            try:
+                httpx.get(f"{url}/health").raise_for_status()
+                break
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(20)
 
 
 async def load(
-    url: str, clients: int, bodies: list[dict[str, Any]], expected: list[list[int]], seconds: float
+    url: str, clients: int, bodies: list[bytes], expected: list[list[int]], seconds: float
 ) -> dict[str, Any]:
     """`clients` at once, each one request at a time, until the work or the time is over."""
     todo = iter(range(len(bodies)))
@@ -82,7 +80,7 @@ async def load(
             if began > end:
                 return
             try:
-                answer = await client.post("/api/invert", json=bodies[index])
+                answer = await client.post("/api/invert", content=bodies[index], headers=JSON)
                 answer.raise_for_status()
             except httpx.HTTPError:
                 lost += 1
@@ -112,7 +110,7 @@ async def load(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--model", help="folder of a trained model")
+    parser.add_argument("--model", help="folder of a trained model  [default: the bundled one]")
     parser.add_argument("--clients", default="1,8,64")
     parser.add_argument("--requests", type=int, default=192, help="a client count")
     parser.add_argument("--seconds", type=float, default=30.0, help="a client count")
@@ -123,24 +121,19 @@ def main() -> None:
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
-    inverter = Inverter.from_pretrained(args.model) if args.model else stand_in()
+    inverter = Inverter.from_pretrained(args.model)
     vectors = inverter.encode(sentences(args.requests))
     how = {"strategy": args.strategy, "steps": args.steps}
     began = time.perf_counter()
     expected = [list(inverter.invert(vector, **how).tokens) for vector in vectors]
     alone = len(vectors) / (time.perf_counter() - began)
-    bodies = [{"vectors": [vector.tolist()], **how} for vector in vectors]
-    server = Server(inverter)
-    server.start()
-    while not server.server.started:
-        time.sleep(0.05)
-    asyncio.run(load(server.url, 1, bodies[:4], expected, args.seconds))  # warm
-    rows = [
-        asyncio.run(load(server.url, int(count), bodies, expected, args.seconds))
-        for count in args.clients.split(",")
-    ]
-    server.server.should_exit = True
-    server.join(20)
+    bodies = [json.dumps({"vectors": [vector.tolist()], **how}).encode() for vector in vectors]
+    with serving(args.model, args.threads) as url:
+        asyncio.run(load(url, 1, bodies[:4], expected, args.seconds))  # warm
+        rows = [
+            asyncio.run(load(url, int(count), bodies, expected, args.seconds))
+            for count in args.clients.split(",")
+        ]
     ratio = rows[-1]["sequences_per_second"] / rows[0]["sequences_per_second"]
     if args.json:
         print(json.dumps({"alone_per_second": round(alone, 2), "rows": rows, "ratio": round(ratio, 2)}))

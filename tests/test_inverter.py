@@ -227,6 +227,22 @@ def test_wrong_options(inverter: Inverter, vectors: np.ndarray, options: dict, m
         inverter.invert(vectors, **options)
 
 
+def test_a_shortlist_of_all_words_is_exact(inverter: Inverter, vectors: np.ndarray) -> None:
+    words = inverter.denoiser.config.vocabulary
+    texts = [[one.text for one in inverter.invert(vectors, shortlist=size)] for size in (0, words)]
+    assert texts[0] == texts[1]
+
+
+def test_what_saves_arithmetic_reaches_the_decoder(inverter: Inverter, vectors: np.ndarray) -> None:
+    """With two passes nothing is computed again that could be kept; with more, some scores differ."""
+    for steps, equal in ((2, True), (8, False)):
+        scores = [
+            [one.score for one in inverter.invert(vectors, lengths=8, steps=steps, reuse=reuse)]
+            for reuse in (False, True)
+        ]
+        assert (scores[0] == pytest.approx(scores[1])) is equal
+
+
 def test_strategy_options_reach_the_strategy(inverter: Inverter, vectors: np.ndarray) -> None:
     none, half = (
         inverter.invert(vectors, strategy="euler-remask", steps=8, lengths=10, share=share)

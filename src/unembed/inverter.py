@@ -155,6 +155,8 @@ class Inverter:
         candidates: int = 5,
         guidance: float = 0.0,
         batch: int = BATCH,
+        reuse: bool = False,
+        shortlist: int = 0,
         check: bool = True,
         encoder: str | Encoder | None = None,
         observe: Observer | None = None,
@@ -165,7 +167,8 @@ class Inverter:
         `vectors` may be a memory-mapped array of any size or any iterable of vectors. `steps` is the
         budget of forward passes (None: the strategy's own, mostly one a token). Where the length is
         unknown, up to `candidates` of the likeliest are decoded and ranked. `guidance` above 0
-        exaggerates what the vector says. A vector's text depends on the vector, the seed and the
+        exaggerates what the vector says. `reuse` and a `shortlist` of words above 0 are approximations
+        that save arithmetic (docs/decoding.md says what they cost). A vector's text depends on the vector, the seed and the
         options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask,
         `max_encoder_calls=2000` for guided.
 
@@ -177,6 +180,8 @@ class Inverter:
         for name, value in counts.items():
             if value is not None and value < 1:
                 raise UsageError(f"{name} must be at least 1, got {value}.")
+        if shortlist < 0:
+            raise UsageError(f"shortlist must be a number of words, or 0 for all of them, got {shortlist}.")
         if lengths is not None:
             self._check_lengths(lengths, vectors)
         chosen = make_strategy(strategy, **strategy_options)
@@ -188,7 +193,9 @@ class Inverter:
             raise UsageError(
                 f"The strategy '{strategy}' needs no encoder.", hint="Give strategy='guided' with it."
             )
-        settings = Settings(chosen, steps, n_best, seed, trace, candidates, guidance, batch)
+        settings = Settings(
+            chosen, steps, n_best, seed, trace, candidates, guidance, batch, reuse, shortlist
+        )
         return self._stream(vectors, lengths, settings, search, FitCheck(self.checkpoint) if check else None)
 
     def _stream(

@@ -69,6 +69,27 @@ def test_what_fits_together_runs_together() -> None:
     run(test)
 
 
+@pytest.mark.parametrize(("seconds_each", "first"), [(100.0, [0, 1, 2, 3]), (0.0, [0])])
+def test_a_batch_waits_while_others_keep_coming(seconds_each: float, first: list[int]) -> None:
+    """Unless the batch itself is over sooner than the waiting."""
+
+    async def main() -> None:
+        held = Held()
+        held.go.set()
+        queue = Batcher(held, **{**LIMITS, "gather": 0.3})
+        queue._seconds_each = seconds_each
+        queue.start()
+        jobs = [Job("a", number, 1, str(number)) for number in range(4)]
+        for job in jobs:
+            queue.submit(job)
+            await asyncio.sleep(0.05)
+        await asyncio.gather(*(job.future for job in jobs))
+        await queue.stop()
+        assert held.batches[0] == first
+
+    asyncio.run(main())
+
+
 def test_a_full_queue_says_when_to_come_back() -> None:
     async def test(queue: Batcher, held: Held) -> None:
         queue.submit(Job("a", 0, 1, "x"))

@@ -71,6 +71,11 @@ Examples:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same texts.")
 @click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Texts at once.")
+@click.option("--reuse", is_flag=True, help="Faster: compute a token that stands only once; approximate.")
+@click.option(
+    "--shortlist", type=click.IntRange(min=0), default=0, metavar="N",
+    help="Faster: leave a text N words after its first pass; approximate.",
+)  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, help="Where the model runs: cpu, cuda, mps.")
 @click.option("--watch", is_flag=True, help="Show the masks dissolve, or the nearest texts in turn.")
 @click.option(

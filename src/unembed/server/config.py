@@ -19,7 +19,7 @@ class ServeConfig(BaseModel):
     max_batch: int = Field(64, ge=1, description="Vectors that share a forward pass.")
     max_waiting: int = Field(512, ge=1, description="Vectors that may wait; beyond that, 503.")
     max_client: int = Field(128, ge=1, description="Of these, those of one address; beyond that, 429.")
-    gather: float = Field(0.002, ge=0, description="Seconds to wait for company before a batch starts.")
+    gather: float = Field(0.004, ge=0, description="Seconds without a newcomer after which a batch starts.")
     max_encoder_calls: int = Field(2000, ge=1, description="Texts that a guided request may have embedded.")
     search_seconds: float = Field(20.0, gt=0, description="Seconds until a guided search gives what it has.")
     timeout: float = Field(60.0, gt=0, description="Seconds until a request is given up.")

@@ -15,6 +15,7 @@ from typing import Any
 from unembed.server.problems import Problem
 
 MOST_PATIENCE = 60  # seconds that Retry-After asks for at most
+GATHERING_SHARE = 0.1  # of the time that the work waiting will take: at most this long is spent on gathering
 
 
 @dataclass(eq=False)
@@ -61,8 +62,10 @@ class Job:
 class Batcher:
     """Gathers jobs and runs them, oldest first, on a thread of their own.
 
-    `run(jobs)` answers every job that it is given. While it runs, newcomers gather: under load the batches
-    grow by themselves, and a single client waits for nobody but `gather` seconds.
+    `run(jobs)` answers every job that it is given. While it runs, newcomers gather, and under load the
+    batches grow by themselves. Those who were just answered come back one after the other: as long as
+    somebody joins every `gather` seconds, a batch waits for more, up to a small share of the time that it
+    will take. A single client waits for `gather` seconds.
     """
 
     def __init__(
@@ -138,8 +141,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         while True:
             await self._arrival.wait()
-            if self._gather and self.waiting < self._max_batch:
-                await asyncio.sleep(self._gather)
+            await self._company()
             jobs = self._next()
             if not self._waiting:
                 self._arrival.clear()
@@ -154,6 +156,15 @@ class Batcher:
             await loop.run_in_executor(self._worker, self._attempt, jobs)
             each = (time.monotonic() - began) / size
             self._seconds_each += 0.2 * (each - self._seconds_each)
+
+    async def _company(self) -> None:
+        """Wait while others keep coming."""
+        began, before = time.monotonic(), 0
+        while self._gather and before < self.waiting < self._max_batch:
+            before = self.waiting
+            if time.monotonic() - began > GATHERING_SHARE * self._seconds_each * before:
+                break
+            await asyncio.sleep(self._gather)
 
     def _next(self) -> list[Job]:
         """The oldest job, and those behind it that can share its batch."""
