@@ -168,8 +168,8 @@ class Inverter:
         budget of forward passes (None: the strategy's own, mostly one a token). Where the length is
         unknown, up to `candidates` of the likeliest are decoded and ranked. `guidance` above 0
         exaggerates what the vector says. `reuse` and a `shortlist` of words above 0 are approximations
-        that save arithmetic (docs/decoding.md says what they cost). A vector's text depends on the vector, the seed and the
-        options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask,
+        that save arithmetic (docs/decoding.md says what they cost). A vector's text depends on the vector,
+        the seed and the options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask,
         `max_encoder_calls=2000` for guided.
 
         The strategy "guided" searches with an encoder at hand: `encoder` is its name, "surrogate", or the
@@ -193,9 +193,7 @@ class Inverter:
             raise UsageError(
                 f"The strategy '{strategy}' needs no encoder.", hint="Give strategy='guided' with it."
             )
-        settings = Settings(
-            chosen, steps, n_best, seed, trace, candidates, guidance, batch, reuse, shortlist
-        )
+        settings = Settings(chosen, steps, n_best, seed, trace, candidates, guidance, batch, reuse, shortlist)
         return self._stream(vectors, lengths, settings, search, FitCheck(self.checkpoint) if check else None)
 
     def _stream(

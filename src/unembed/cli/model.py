@@ -18,6 +18,7 @@ _MODEL = click.argument("model")
 @click.group(
     epilog="\b\nExamples:\n  unembed model show runs/short/best\n"
     "  unembed model export runs/short/best -o models/short --dtype float16\n"
+    "  unembed model card models/short --evaluation 'Test texts=evaluations/short' --about about.md\n"
     "  unembed model push models/short somebody/minilm-inverter"
 )
 def command() -> None:
@@ -65,6 +66,49 @@ def export(model: str, output: Path, dtype: Storage, as_json: bool) -> None:
         print_json({"folder": str(output), "bytes": size, "dtype": dtype})
     else:
         say(f"Wrote {output}: {size / 1e6:.1f} MB of {dtype} weights.")
+
+
+@command.command(
+    epilog="\b\nExample:\n  unembed model card models/short --evaluation 'Test texts=evaluations/short' "
+    "--about about.md"
+)
+@click.argument("folder", metavar="MODEL", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--evaluation", "evaluations", multiple=True, required=True, metavar="TITLE=FOLDER",
+    help="What 'unembed evaluate' wrote about this model; repeat for more.",
+)  # fmt: skip
+@click.option(
+    "--about", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Markdown on the texts, their licences and the machine.",
+)  # fmt: skip
+@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True, help="Texts to show.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which texts: drawn, not chosen.")
+@json_option
+def card(
+    folder: Path, evaluations: tuple[str, ...], about: Path | None, examples: int, seed: int, as_json: bool
+) -> None:
+    """Write the card of MODEL, a folder, with its evaluations' figures: its README.md."""
+    from unembed.evaluate.card import evaluated_card
+    from unembed.files import atomic_write
+    from unembed.model.checkpoint import CARD, Checkpoint
+
+    named = [part.partition("=") for part in evaluations]
+    for title, equals, path in named:
+        if not (title and equals and path):
+            raise click.BadParameter(f"'{title}' is not TITLE=FOLDER.", param_hint="--evaluation")
+    text = evaluated_card(
+        Checkpoint.from_pretrained(folder),
+        [(title, Path(path)) for title, _, path in named],
+        about="" if about is None else about.read_text(encoding="utf-8"),
+        examples=examples,
+        seed=seed,
+    )
+    with atomic_write(folder / CARD) as file:
+        file.write(text.encode())
+    if as_json:
+        print_json({"card": str(folder / CARD), "evaluations": len(named)})
+    else:
+        say(f"Wrote {folder / CARD}.")
 
 
 @command.command(epilog="\b\nExample:\n  unembed model push models/short somebody/minilm-inverter --private")

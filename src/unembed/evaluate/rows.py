@@ -39,31 +39,11 @@ class RowLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows: list[Row] = []
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole = self._read()
+        self.rows, whole = _read(path) if path.exists() else ([], 0)
         self._file = path.open("ab")
         self._file.truncate(whole)
         self._file.seek(whole)
-
-    def _read(self) -> int:
-        """Read what is there; how many bytes of it are whole lines."""
-        if not self.path.exists():
-            return 0
-        end = 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    self.rows.append(Row.model_validate_json(line))
-                except ValidationError as error:
-                    raise DataError(
-                        f"Line {number} of {self.path} is damaged: {error.errors()[0]['msg']}.",
-                        hint="Delete that line and run the same command again: its sample is measured anew.",
-                    ) from error
-                end += len(line)
-        return end
 
     def done(self) -> set[tuple[str, int]]:
         """Arm and sample of every row that is there."""
@@ -86,3 +66,29 @@ class RowLog:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The whole rows of a file that another run wrote."""
+    if not path.exists():
+        raise DataError(f"{path} does not exist.", hint="Give a folder that 'unembed evaluate' wrote.")
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[list[Row], int]:
+    """The rows, and how many bytes of the file are whole lines."""
+    rows: list[Row] = []
+    end = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                rows.append(Row.model_validate_json(line))
+            except ValidationError as error:
+                raise DataError(
+                    f"Line {number} of {path} is damaged: {error.errors()[0]['msg']}.",
+                    hint="Delete that line and run the same command again: its sample is measured anew.",
+                ) from error
+            end += len(line)
+    return rows, end

@@ -34,7 +34,7 @@ Inverter.from_pretrained("PATH OR HUB ID").invert(vectors)
 | shape | {layers} blocks of width {hidden}, vocabulary {vocabulary:,}, texts up to {max_length} tokens |
 | length | {length} |
 | trained | {training} |
-
+{more}
 ## What it cannot do
 
 It knows the vectors of one encoder: on those of another it writes fluent nonsense, and `unembed invert`
@@ -48,8 +48,8 @@ stored embeddings like the text that they were made of.
 """
 
 
-def model_card(config: CheckpointConfig) -> str:
-    """README.md of a checkpoint. Figures are not invented here: an evaluation adds its own."""
+def model_card(config: CheckpointConfig, more: str = "") -> str:
+    """README.md of a checkpoint. Figures are not invented here: `more` brings what was measured."""
     training, settings = config.training, config.training.get("config", {})
     trained = "not recorded"
     if {"step", "samples", "texts", "seconds"} <= training.keys():
@@ -70,4 +70,5 @@ def model_card(config: CheckpointConfig) -> str:
         max_length=denoiser.max_length,
         length="predicted from the vector" if denoiser.length == "given" else "fixed, the end is a token",
         training=trained,
+        more=f"\n{more}\n" if more else "",
     )

@@ -17,14 +17,14 @@ def report_markdown(report: Report, *, plots: bool = False) -> str:
     return "\n".join(parts) + "\n"
 
 
-def table_markdown(table: Table, *, plot: str | None = None) -> str:
+def table_markdown(table: Table, *, plot: str | None = None, level: int = 2) -> str:
     """One table with its heading, captions and, where given, its picture."""
     show_n = table.n is None
     head = [table.axis, *table.facts, *(["n"] if show_n else []), *map(cells.header, table.columns)]
     best = {column.name: cells.best_rows(table, column) for column in table.columns}
     left = 1 + len(table.facts)
     rule = [":--"] * left + ["--:"] * (len(head) - left)
-    lines = [f"## {table.title}", "", _line(head), _line(rule)]
+    lines = [f"{'#' * level} {table.title}", "", _line(head), _line(rule)]
     lines += [_line(_row(table, row, best, show_n)) for row in table.rows]
     lines += ["", *(f"{caption}  " for caption in cells.captions(table))]
     if plot:
@@ -33,9 +33,9 @@ def table_markdown(table: Table, *, plot: str | None = None) -> str:
 
 
 def _row(table: Table, row: Row, best: dict[str, set[str]], show_n: bool) -> list[str]:
-    label = _escape(row.label)
+    label = escape(row.label)
     out = [f"*{label}*" if row.floor else label]
-    out += [_escape(row.facts.get(name, cells.ABSENT)) for name in table.facts]
+    out += [escape(row.facts.get(name, cells.ABSENT)) for name in table.facts]
     if show_n:
         out.append(cells.sample_counts(row))
     for column in table.columns:
@@ -53,5 +53,6 @@ def _line(values: list[str]) -> str:
     return "| " + " | ".join(values) + " |"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """A text that fits into a cell."""
     return text.replace("|", "\\|").replace("\n", " ")
