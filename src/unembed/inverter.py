@@ -169,8 +169,8 @@ class Inverter:
         unknown, up to `candidates` of the likeliest are decoded and ranked. `guidance` above 0
         exaggerates what the vector says. `reuse` and a `shortlist` of words above 0 are approximations
         that save arithmetic (docs/decoding.md says what they cost). A vector's text depends on the vector,
-        the seed and the options, not on its neighbours. Other options go to the strategy: `share=0.1` for euler-remask,
-        `max_encoder_calls=2000` for guided.
+        the seed and the options, not on its neighbours. Other options go to the strategy: `share=0.1` for
+        euler-remask, `max_encoder_calls=2000` for guided.
 
         The strategy "guided" searches with an encoder at hand: `encoder` is its name, "surrogate", or the
         encoder itself; by default the one that the model was trained for. `observe` is told after every
