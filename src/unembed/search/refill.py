@@ -73,6 +73,7 @@ def refill(
                 seeds=seeds[rows].to(device),
                 banned=banned,
                 start=start,
+                reuse=True,  # an approximation that the encoder judges like everything else
             )
             passes[rows] = decoded.forward_passes.cpu().numpy()
             for row, tokens in zip(rows, decoded.tokens[:, :length].tolist(), strict=True):
