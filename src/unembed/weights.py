@@ -1,4 +1,4 @@
-"""How weights lie on disk: in float32, in float16, or the big tables in eight bits."""
+"""How weights lie on disk: in float32, in float16, or matrices in eight bits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ SCALE = ".row_scale"
 
 
 def pack(
-    state: Mapping[str, Tensor], stored_as: Storage, *, tables: Collection[str], whole: Collection[str] = ()
+    state: Mapping[str, Tensor], stored_as: Storage, *, whole: Collection[str] = ()
 ) -> dict[str, Tensor]:
     """The tensors of a file.
 
-    float16 halves it. int8: the `tables` (one row a word: most of a small model's weights) as
-    `round(127 w / max |row|)` with the rows' scales, the rest as float16. What `whole` names stays as it is.
+    float16 halves it. int8: matrices as `round(127 w / max |row|)` with the rows' scales, the rest as
+    float16. What `whole` names stays as it is.
     """
     out: dict[str, Tensor] = {}
     for name, weight in state.items():
         weight = weight.detach().cpu().contiguous()
         if stored_as == "float32" or name in whole or not weight.is_floating_point():
             out[name] = weight
-        elif stored_as == "int8" and name in tables:
-            scale = weight.abs().amax(dim=1).clamp(min=1e-12) / 127  # [V]
+        elif stored_as == "int8" and weight.ndim == 2:
+            scale = weight.abs().amax(dim=1).clamp(min=1e-12) / 127  # [N]
             out[name] = (weight / scale[:, None]).round().to(torch.int8)
             out[name + SCALE] = scale
         else:

@@ -222,6 +222,26 @@ class Counting(toy.ToyEncoder):
         return super().encode(texts, **options)
 
 
+def test_the_searchs_options_are_its_own(bench: Bench) -> None:
+    few = CALLS.model_copy(update={"search_option": ("beam=1", "proposals=1", "sweep=0")})
+    default = bench.run(CALLS)
+    found = bench.rows
+    with pytest.raises(MismatchError):
+        bench.run(few)  # not into the same folder
+    bench.output = bench.output.with_name("other")
+    changed = bench.run(few)
+    assert changed.about["guide"]["options"] == ["beam=1", "proposals=1", "sweep=0"]
+    assert "beam=1" in changed.facts["Guide"]
+    assert "options" not in default.about["guide"]
+    assert [row["recovered"] for row in bench.rows] != [row["recovered"] for row in found]
+
+
+@pytest.mark.parametrize("typed", ["nonsense=1", "beam=0", "max_encoder_calls=5", "beam"])
+def test_a_wrong_search_option_is_told(typed: str) -> None:
+    with pytest.raises((ValueError, UsageError)):
+        EvaluateConfig(search_option=(typed,))
+
+
 def test_the_curve_over_encoder_calls(bench: Bench) -> None:
     report = bench.run(CALLS)
     curve = table(report, "encoder-calls")

@@ -5,7 +5,7 @@ import torch
 
 import tiny
 from unembed.errors import DataError, UnavailableError, UsageError
-from unembed.model.checkpoint import TABLES, Checkpoint
+from unembed.model.checkpoint import Checkpoint
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_what_is_loaded_is_what_was_saved(model, tmp_path, stored_as):
         assert tensor.dtype == torch.float32
         if stored_as == "float32" or name.startswith("standardise."):
             assert torch.equal(tensor, before[name])
-        elif stored_as == "int8" and name in TABLES:
+        elif stored_as == "int8" and tensor.ndim == 2:
             half_a_step = before[name].abs().amax(dim=1, keepdim=True) / 127 / 2
             assert ((tensor - before[name]).abs() <= 1.01 * half_a_step).all()
         else:

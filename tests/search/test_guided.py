@@ -163,7 +163,8 @@ def test_an_interrupt_gives_the_best_so_far(inverter: Inverter, vectors: np.ndar
             assert result.text == before
         else:
             assert story(full)[: len(result.advances)] == story(result)
-            assert result.text == result.advances[-1].text
+            # Of texts that are equally near, the likelier one.
+            assert result.cosine == pytest.approx(result.advances[-1].cosine, abs=2e-6)
 
 
 def test_after_an_interrupt_the_rest_is_only_decoded(told: Inverter) -> None:

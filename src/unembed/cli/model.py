@@ -50,7 +50,7 @@ def show(model: str, as_json: bool) -> None:
     type=click.Choice(["float32", "float16", "int8"]),
     default="float16",
     show_default=True,
-    help="How weights are stored (int8: the word tables, the rest float16); it computes in float32 always.",
+    help="How weights are stored (int8: the matrices, the rest float16); it computes in float32 always.",
 )
 @json_option
 def export(model: str, output: Path, dtype: Storage, as_json: bool) -> None:

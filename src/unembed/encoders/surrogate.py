@@ -110,7 +110,7 @@ class Surrogate:
 
     def save(self, folder: Path) -> None:
         """Write the folder: words in eight bits, the rest in float16. The network computes in float32."""
-        tensors = pack(self.network.state_dict(), "int8", tables=("bert.words.weight",))
+        tensors = pack(self.network.state_dict(), "int8")
         files = {WEIGHTS: save_tensors(tensors), TOKENIZER: self._tokenizer.to_str().encode()}
         for name, content in files.items():
             with atomic_write(folder / name) as file:

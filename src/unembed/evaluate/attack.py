@@ -61,7 +61,13 @@ class Attack:
         assert self.guide is not None
         config = self.config
         attack = GuidedAttack(
-            self.target.inverter, self.guide, config.guide, self.arm.steps, config.seed, config.batch
+            self.target.inverter,
+            self.guide,
+            config.guide,
+            self.arm.steps,
+            config.seed,
+            config.batch,
+            config.search_options,
         )
         return attack.run(self.vectors[places], self._told(places), budgets)
 

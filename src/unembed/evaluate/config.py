@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -51,6 +51,9 @@ class EvaluateConfig(BaseModel):
     guide: str | None = Field(
         None, description="Encoder that guides: a name, a folder, or surrogate.  [default: the data's own]"
     )
+    search_option: tuple[str, ...] = Field(
+        (), description="NAME=VALUE: an option of the guided search, e.g. gradient=10. Repeat for more."
+    )
     denoising: tuple[float, ...] = Field(
         (), description="Denoising accuracy at these mask ratios: teacher-forced, not token accuracy."
     )
@@ -87,6 +90,17 @@ class EvaluateConfig(BaseModel):
             raise ValueError("a number of calls is 0 or more")
         return tuple(sorted(set(values)))
 
+    @field_validator("search_option")
+    @classmethod
+    def _search_options(cls, typed: tuple[str, ...]) -> tuple[str, ...]:
+        from unembed.search.strategies import Guided, parse_options
+
+        options = parse_options("guided", typed)
+        if "max_encoder_calls" in options:
+            raise ValueError("encoder calls are given with --encoder-calls")
+        Guided(**options)
+        return typed
+
     @field_validator("remask", "denoising")
     @classmethod
     def _shares(cls, values: tuple[float, ...]) -> tuple[float, ...]:
@@ -105,6 +119,13 @@ class EvaluateConfig(BaseModel):
     def budget(self) -> int | None:
         """Encoder calls of a guided search; None is the strategy's own number."""
         return max(self.encoder_calls, default=None)
+
+    @property
+    def search_options(self) -> dict[str, Any]:
+        """The guided search's options, in their types."""
+        from unembed.search.strategies import parse_options
+
+        return parse_options("guided", self.search_option)
 
     @property
     def language_model(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,6 +50,7 @@ class GuidedAttack:
     steps: int | None
     seed: int
     batch: int
+    options: dict[str, Any] = field(default_factory=dict)  # of the search
     _hunts: list[Hunt] = field(default_factory=list)
 
     def run(
@@ -76,7 +78,7 @@ class GuidedAttack:
     def _search(self, vectors: Floats, known: Tensor | None, calls: int) -> list[Inversion]:
         self._hunts = []
         search = self.inverter.search(
-            Guided(max_encoder_calls=calls), self.named or self.guide, observe=self._watch
+            Guided(max_encoder_calls=calls, **self.options), self.named or self.guide, observe=self._watch
         )
         found = search_window(self.inverter.checkpoint, vectors, known, self._settings(), search)
         if search.interrupted:  # it gives what it has, and that is not what is measured here

@@ -125,6 +125,7 @@ class _Runner:
             "kind": "evaluation",
             "format": FORMAT,
             "split": config.split,
+            "tokens": [config.min_tokens, config.max_tokens],
             "samples": config.samples,
             "seed": config.seed,
             "length_known": config.known_length,
@@ -156,7 +157,8 @@ class _Runner:
         target = self.target(0)
         info, inverter = self.guide(target).info, target.inverter
         scout = inverter.surrogate.info.digest if inverter.has_surrogate else None
-        return {"name": info.name, "digest": info.digest, "scout": scout}
+        options = {"options": list(self.config.search_option)} if self.config.search_option else {}
+        return {"name": info.name, "digest": info.digest, "scout": scout, **options}
 
     def metrics(self, target: Target) -> list[Metric]:
         """The metrics, with this target's encoder in them."""

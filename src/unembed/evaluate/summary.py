@@ -36,13 +36,24 @@ def summarise(
         facts={
             "Model": f"{base['label']}, {base['parameters'] / 1e6:.1f}M parameters, {base['model'][:12]}",
             "Data": f"{config.split} split of {base['data'][:12]}, {base['encoder']} vectors of "
-            f"{base['dimension']:,} dimensions, n = {base['samples']:,}, seed {config.seed}",
+            f"{base['dimension']:,} dimensions{_range(config)}, n = {base['samples']:,}, seed {config.seed}",
             "Length": _length(config),
             "Decoding": f"{config.strategy}, {steps} steps, batches of {config.batch}",
-            **({} if guide is None else {"Guide": f"{guide['name']}, weights {guide['digest'][:12]}"}),
+            **({} if guide is None else {"Guide": _guide(guide)}),
         },
         tables=tables,
     )
+
+
+def _range(config: EvaluateConfig) -> str:
+    """Which lengths were drawn, if not all."""
+    if config.max_tokens is not None:
+        return f", texts of {config.min_tokens} to {config.max_tokens} tokens"
+    return f", texts of {config.min_tokens} tokens or more" if config.min_tokens > 1 else ""
+
+
+def _guide(guide: dict[str, Any]) -> str:
+    return ", ".join([guide["name"], f"weights {guide['digest'][:12]}", *guide.get("options", ())])
 
 
 def _length(config: EvaluateConfig) -> str:

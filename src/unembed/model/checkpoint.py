@@ -30,7 +30,6 @@ from unembed.weights import Storage, pack, unpack
 
 FORMAT = 1
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
-TABLES = ("token.weight", "lexical.down.weight")  # one row a word
 VOCABULARY = "vocabulary.token_ids"  # the one tensor that is not the denoiser's
 
 
@@ -74,7 +73,7 @@ class Checkpoint(
         state = self.denoiser.state_dict()
         # Mean and whitening are small, and everything the model knows comes through them.
         whole = [name for name in state if name.startswith("standardise.")]
-        tensors = pack(state, self.stored_as, tables=TABLES, whole=whole)
+        tensors = pack(state, self.stored_as, whole=whole)
         tensors[VOCABULARY] = torch.from_numpy(self.vocabulary.token_ids)
         files = {
             WEIGHTS: save_tensors(tensors, metadata={"format": "pt"}),

@@ -27,6 +27,7 @@ from unembed.search.hunt import Hunt, Hypothesis
 from unembed.search.refill import refill
 from unembed.search.scout import Scout
 from unembed.search.strategies import Guided
+from unembed.search.sweep import SWEPT, Sweep
 
 Floats = NDArray[np.float32]
 
@@ -75,6 +76,7 @@ class GuidedSearch:
                     hint="Leave out the option gradient.",
                 )
             self._substitutions = Substitutions(checkpoint, encoder)
+        self._sweep = Sweep(checkpoint, settings.words) if settings.sweep else None
         names = list(EDITS)
         weights = np.array([EDITS[name][0] for name in names])
         self._edits, self._shares = names, weights / weights.sum()
@@ -149,6 +151,8 @@ class GuidedSearch:
                         drafts.append(draft)
                         owner.append(place)
         out = self._substitute(hunts)
+        for some, swept in zip(out, self._neighbours(hunts, longest), strict=True):
+            some += swept
         if not drafts:  # every edit left the bounds of what may be written
             return out
         seeds = torch.tensor([int(hunt.random.integers(2**62)) for hunt in hunts])  # [n]
@@ -190,6 +194,40 @@ class GuidedSearch:
             out[place] += [_Draft(entries, hunt.target, "gradient", parent.text) for entries in drafts]
         return out
 
+    def _neighbours(self, hunts: Sequence[Hunt], longest: int) -> list[list[_Draft]]:
+        """Of all texts one word away from each hunt's best one that was not swept yet, the most promising."""
+        out: list[list[_Draft]] = [[] for _ in hunts]
+        if self._sweep is None:
+            return out
+        asked: list[tuple[int, Hypothesis]] = []
+        for place, hunt in enumerate(hunts):
+            parent = next((one for one in hunt.beam if one.text not in hunt.swept), None)
+            if parent is not None:
+                hunt.swept.add(parent.text)
+                asked.append((place, parent))
+        if not asked:
+            return out
+        owners = [hunts[place] for place, _ in asked]
+        found = self._sweep.around(
+            [parent.entries for _, parent in asked],
+            np.stack([self._beyond(hunts[place], parent) for place, parent in asked]),
+            longest=longest,
+            lengths=[hunt.length for hunt in owners],
+        )
+        read = iter(self.checkpoint.texts([one.entries for some in found for one in some]))
+        texts = [[next(read) for _ in some] for some in found]
+        chosen = [hunt.fresh(some) for hunt, some in zip(owners, texts, strict=True)]
+        if self._scout is not None:
+            self._look(self._scout, owners, texts, chosen)
+        for (place, parent), hunt, some, mine, fresh in zip(asked, owners, found, texts, chosen, strict=True):
+            hunt.forward_passes += 2 * len(parent.entries) + 1 if hunt.length is None else len(parent.entries)
+            if self._scout is None:
+                best = sorted(fresh, key=lambda one: -some[one].log_prob)[: self.settings.sweep]
+            else:
+                best = self._scout.best(hunt, fresh, mine, [parent.text] * len(mine), self.settings.sweep)
+            out[place] = [_Draft(some[one].entries, hunt.target, SWEPT, parent.text) for one in best]
+        return out
+
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
         name, entries = "", parent.entries
         # One edit, often another on top of it: the longer nothing came nearer, the more.
@@ -198,13 +236,15 @@ class GuidedSearch:
             kind = self._edits[int(hunt.random.choice(len(self._edits), p=self._shares))]
             name = kind if not name else "several"
             entries = EDITS[kind][1](entries, hunt.random)
-        aim = hunt.target
         if self.settings.overshoot and hunt.random.random() < 0.5:
-            # Beyond the target, away from where the text is now: what it lacks is said twice.
-            aim = aim + self.settings.overshoot * (aim - parent.vector)
-            aim = (aim / np.linalg.norm(aim)).astype(np.float32)
-            name += "+"
-        return _Draft(entries, aim, name, parent.text)
+            return _Draft(entries, self._beyond(hunt, parent), f"{name}+", parent.text)
+        return _Draft(entries, hunt.target, name, parent.text)
+
+    def _beyond(self, hunt: Hunt, parent: Hypothesis) -> Floats:
+        """Beyond the target, away from where the text is now: what it lacks is said twice.  # [D]"""
+        aim = hunt.target + self.settings.overshoot * (hunt.target - parent.vector)
+        out: Floats = (aim / np.linalg.norm(aim)).astype(np.float32)
+        return out
 
     def _embed(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[_Draft]]) -> None:
         """Embed what is new of each hunt's drafts, within its budget, and let it keep the nearest."""
@@ -269,16 +309,24 @@ class GuidedSearch:
         texts: Sequence[Sequence[str]],
         chosen: Sequence[list[int]],
     ) -> list[list[int]]:
-        """Of each hunt's new drafts, those that promise most: one in `scout`."""
-        scout.look(
-            hunts, [[some[place] for place in places] for some, places in zip(texts, chosen, strict=True)]
-        )
+        """Of each hunt's new drafts, those that promise most: one in `scout`, and what a sweep chose."""
+        self._look(scout, hunts, texts, chosen)
         out = []
         for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
             parents = [draft.parent for draft in mine]
-            count = len(places) if hunt.best is None else -(-len(places) // self.settings.scout)
-            out.append(scout.best(hunt, places, some, parents, count))
+            swept = [place for place in places if mine[place].made_by == SWEPT]
+            others = [place for place in places if mine[place].made_by != SWEPT]
+            count = len(others) if hunt.best is None else -(-len(others) // self.settings.scout)
+            out.append(swept + scout.best(hunt, others, some, parents, count))
         return out
+
+    @staticmethod
+    def _look(
+        scout: Scout, hunts: Sequence[Hunt], texts: Sequence[Sequence[str]], chosen: Sequence[Sequence[int]]
+    ) -> None:
+        scout.look(
+            hunts, [[some[place] for place in places] for some, places in zip(texts, chosen, strict=True)]
+        )
 
 
 def _numbers_within(owner: Sequence[int]) -> list[int]:

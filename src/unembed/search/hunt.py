@@ -44,6 +44,7 @@ class Hunt:
     forward_passes: int = 0
     idle: int = 0  # rounds without a new text
     pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
+    swept: set[str] = field(default_factory=set)  # texts whose neighbours were looked at
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     scouted: dict[str, float] = field(default_factory=dict)  # cosines by the scout
     stale: int = 0  # rounds without a better text

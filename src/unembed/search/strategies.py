@@ -21,7 +21,9 @@ class Guided:
     seconds: float = 0.0  # a deadline for the vectors that are searched for together; 0: none
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
-    proposals: int = 10  # edits of each, a round
+    proposals: int = 5  # random edits of each, a round
+    sweep: int = 10  # texts one word away from the best one not yet swept that are embedded, a round
+    words: int = 10  # likeliest words that a sweep looks at, at each place
     scout: int = 3  # of so many new drafts, one is embedded: the model's surrogate, if it has one, chooses
     steps: int = 4  # forward passes that fill an edit's masks, at most
     temperature: float = 0.8
@@ -34,8 +36,9 @@ class Guided:
 
     def __post_init__(self) -> None:
         for name, least in {
-            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "scout": 1,
-            "steps": 1, "temperature": 0, "overshoot": 0, "fluency": 0, "gradient": 0, "patience": 1,
+            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
+            "words": 1, "scout": 1, "steps": 1, "temperature": 0, "overshoot": 0, "fluency": 0,
+            "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
