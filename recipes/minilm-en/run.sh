@@ -16,13 +16,26 @@ unembed=${UNEMBED:-unembed}
 
 # Short texts first, then all of them from there.
 "$unembed" train --config "$here/stage1.yaml" --data "$STATE/data/short" --steps "${STAGE1_STEPS:-20000}" -o "$STATE/runs/stage1"
+# Long sentences count twice, for they are few.
 "$unembed" train --config "$here/stage2.yaml" --start-from "$STATE/runs/stage1/best" \
-  --data "$STATE/data/short" --data "$STATE/data/wiki" --steps "${STAGE2_STEPS:-60000}" -o "$STATE/runs/stage2"
+  --data "$STATE/data/short" --data "$STATE/data/wiki" --data "$STATE/data/wiki" --steps "${STAGE2_STEPS:-60000}" -o "$STATE/runs/stage2"
 
-"$unembed" model export "$STATE/runs/stage2/best" --dtype float16 -o "$STATE/minilm-en"
+"$unembed" model export "$STATE/runs/stage2/best" --dtype int8 -o "$STATE/minilm-en"
 
 # The surrogate that comes with it: its token vectors begin with potion's.
 "$unembed" encoders fetch potion
 "$unembed" surrogate --data "$STATE/data/short" --start potion --layers 3 --steps 4800 --warmup 200 --hold 0.3 \
   --learning-rate 0.0015 -o "$STATE/runs/surrogate"
 cp -r "$STATE/runs/surrogate/latest" "$STATE/minilm-en/surrogate"
+
+# What it recovers, and its card.
+measure() { "$unembed" evaluate --model "$STATE/minilm-en" --samples 1000 "${@:2}" -o "$STATE/evaluations/$1"; }
+measure short-known --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --known-length --lengths
+measure short-unknown --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --unknown-length
+measure short-validation --data "$STATE/data/short" --split validation --min-tokens 4 --max-tokens 16 --unknown-length
+measure wiki --data "$STATE/data/wiki" --unknown-length --lengths
+"$unembed" model card "$STATE/minilm-en" --about "$here/about.md" \
+  --evaluation "Short texts, length known=$STATE/evaluations/short-known" \
+  --evaluation "Short texts, length unknown=$STATE/evaluations/short-unknown" \
+  --evaluation "Short texts, validation, length unknown=$STATE/evaluations/short-validation" \
+  --evaluation "Wikipedia and news, length unknown=$STATE/evaluations/wiki"
