@@ -19,6 +19,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from copy import deepcopy
 
 import torch
 from torch import Tensor, nn
@@ -40,7 +41,7 @@ class Vec2Text(nn.Module):
             d_model=WIDTH, d_ff=3072, d_kv=64, num_layers=12, num_decoder_layers=12, num_heads=12,
             vocab_size=32_128, decoder_start_token_id=0,
         )  # fmt: skip
-        self.victim = T5EncoderModel(shape)
+        self.victim = T5EncoderModel(deepcopy(shape))  # which makes an encoder's of it
         self.victim_dense = nn.Linear(WIDTH, WIDTH, bias=False)
         self.corrector = T5ForConditionalGeneration(shape)
         # One vector becomes 16 tokens, by an MLP of its own for each of the three.
