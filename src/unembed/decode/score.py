@@ -23,18 +23,20 @@ def score_texts(
     vectors: NDArray[np.float32],
     *,
     length_known: bool = False,
+    passes: int | None = None,
 ) -> list[float]:
     """Each text's score given its vector [n, D], as `rank.text_score` has it.
 
     The tokens' log-probability is that of revealing them from left to right, by the chain rule: a text
-    of L tokens is L sequences, each with one more token given.
+    of L tokens is L sequences, each with one more token given. With at most `passes` sequences a text, a
+    long one is revealed in so many groups of tokens that stand far from each other, each group at once.
     """
     out = [-float("inf")] * len(entries)
     for length in sorted({len(text) for text in entries if text}):
         rows = [row for row, text in enumerate(entries) if len(text) == length]
         for first in range(0, len(rows), max(1, ROWS // length)):
             part = rows[first : first + max(1, ROWS // length)]
-            scores = _score(checkpoint, [entries[row] for row in part], vectors[part], length_known)
+            scores = _score(checkpoint, [entries[row] for row in part], vectors[part], length_known, passes)
             for row, score in zip(part, scores, strict=True):
                 out[row] = score
     return out
@@ -45,6 +47,7 @@ def _score(
     texts: Sequence[tuple[int, ...]],
     vectors: NDArray[np.float32],
     length_known: bool,
+    passes: int | None,
 ) -> list[float]:
     """The same for texts of one length."""
     denoiser, vocabulary = checkpoint.denoiser, checkpoint.vocabulary
@@ -59,13 +62,18 @@ def _score(
     e = torch.from_numpy(np.ascontiguousarray(vectors)).to(device)  # [n, D]
     lengths = torch.full((count,), config.max_length if fixed else length, device=device)
     model = Guided.read(denoiser, e, lengths, [vocabulary.unknown], 0.0)
-    row = torch.arange(count, device=device).repeat_interleave(reach)  # [n * reach]
-    step = torch.arange(reach, device=device).repeat(count)  # [n * reach]
-    hidden = torch.arange(whole.shape[1], device=device) >= step[:, None]  # [n * reach, L]
+    turn = _turns(reach, passes).to(device)  # [reach] when each token is revealed
+    turns = int(turn.max()) + 1
+    row = torch.arange(count, device=device).repeat_interleave(turns)  # [n * turns]
+    step = torch.arange(turns, device=device).repeat(count)  # [n * turns]
+    beyond = torch.full((whole.shape[1] - reach,), turns, device=device)  # what never is
+    when = torch.cat([turn, beyond])  # [L]
+    hidden = when >= step[:, None]  # [n * turns, L]
     tokens = whole[row].masked_fill(hidden, config.mask_id)
-    wanted = torch.zeros_like(hidden).scatter_(1, step[:, None], True)
+    wanted = when == step[:, None]  # [n * turns, L]
     logits = model.select(row).logits(tokens, hidden.float().mean(dim=1), wanted)  # [n * reach, V]
-    truth = whole[row, step]  # [n * reach]
+    asked, place = wanted.nonzero().unbind(1)  # 2 x [n * reach]
+    truth = whole[row[asked], place]  # [n * reach]
     log_prob = logits.gather(1, truth[:, None]).squeeze(1) - logits.logsumexp(dim=1)
     summed = log_prob.view(count, reach).sum(dim=1).tolist()  # [n]
     length_part = [0.0] * count
@@ -81,3 +89,15 @@ def _score(
 def _length_log_prob(logits: Tensor, length: int) -> Tensor:
     """Of one length; logits: [n, max_length + 1]  # [n]"""
     return torch.log_softmax(logits[:, 1:].float(), dim=1)[:, length - 1]
+
+
+def _turns(length: int, passes: int | None) -> Tensor:
+    """When each token is revealed: one after the other, or in groups `passes` apart.  # [L]"""
+    place = torch.arange(length)
+    if passes is None or length <= passes:
+        return place
+    # Groups in an order in which each comes between those before it: 0, 4, 2, 6, 1, 5, 3, 7 of eight.
+    order = sorted(range(passes), key=lambda group: int(f"{group:016b}"[::-1], 2))
+    turn = torch.empty(passes, dtype=torch.long)
+    turn[torch.tensor(order)] = torch.arange(passes)
+    return turn[place % passes]

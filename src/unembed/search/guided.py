@@ -33,6 +33,8 @@ Floats = NDArray[np.float32]
 
 # How likely a draft is edited once more: at first, more for each round that brought nothing nearer, at most.
 ONCE_AGAIN, STALE, MOST_AGAIN = 0.1, 0.01, 0.3
+SCORING = 8  # sequences a text by which the model says how likely it is
+LOOKED_AT = 150  # of a sweep's texts, by their words' probability
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,7 @@ class GuidedSearch:
             longest=longest,
             lengths=[hunt.length for hunt in owners],
         )
+        found = [sorted(some, key=lambda one: -one.log_prob)[:LOOKED_AT] for some in found]
         read = iter(self.checkpoint.texts([one.entries for some in found for one in some]))
         texts = [[next(read) for _ in some] for some in found]
         chosen = [hunt.fresh(some) for hunt, some in zip(owners, texts, strict=True)]
@@ -296,10 +299,11 @@ class GuidedSearch:
             [one.entries for _, one in asked],
             np.stack([hunt.target for hunt, _ in asked]),
             length_known=self.lengths is not None,
+            passes=SCORING,
         )
         for (hunt, one), score in zip(asked, scores, strict=True):
             hunt.scores[one.text] = score
-            hunt.forward_passes += len(one.entries)
+            hunt.forward_passes += min(len(one.entries), SCORING)
 
     def _scouted(
         self,
