@@ -21,7 +21,7 @@ class Guided:
     seconds: float = 0.0  # a deadline for the vectors that are searched for together; 0: none
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
-    proposals: int = 5  # random edits of each, a round
+    proposals: int = 10  # random edits of each, a round
     sweep: int = 10  # texts one word away from the best one not yet swept that are embedded, a round
     words: int = 10  # likeliest words that a sweep looks at, at each place
     scout: int = 3  # of so many new drafts, one is embedded: the model's surrogate, if it has one, chooses
