@@ -22,7 +22,10 @@ def around(
     inverter: Inverter, texts: list[Entries], targets: np.ndarray, longest: int = 8, known: bool = False
 ) -> list[list[Neighbour]]:
     lengths = [len(text) if known else None for text in texts]
-    return Sweep(inverter.checkpoint, WORDS).around(texts, targets, longest=longest, lengths=lengths)
+    found = Sweep(inverter.checkpoint, WORDS).around(texts, targets, longest=longest, lengths=lengths)
+    for text, one in zip(texts, found, strict=True):
+        assert one.passes == (len(text) if known or len(text) >= longest else 2 * len(text) + 1)
+    return [one.neighbours for one in found]
 
 
 def replaced(text: Entries, other: Entries) -> bool:
@@ -90,3 +93,29 @@ def test_a_round_embeds_the_promising_ones_first(
         assert len(swept) >= 12
         assert all(one.parent in hunt.swept for one in swept)
     assert any(one.made_by == "sweep" for hunt in hunts for one in hunt.history)
+
+
+def test_leaving_a_word_out_does_not_come_before_every_other_neighbour(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    """Where no scout chooses, the denoiser does, among words put in as among words left out."""
+    settings = strategies.Guided(max_encoder_calls=7, beam=1, proposals=1, sweep=6, words=4, near_enough=2.0)
+    text = TEXTS[1] + TEXTS[1]  # more words to leave out than texts to embed
+    [hunt] = GuidedSearch(told.checkpoint, encoder, settings).run(vectors[:1], [[text]])
+    sizes = [len(one.entries) for one in hunt.tried.values() if one.made_by == "sweep"]
+    assert sizes
+    assert any(size >= len(text) for size in sizes)
+
+
+def test_leaving_a_word_out_counts_as_one_more_of_its_rivals(told: Inverter, vectors: np.ndarray) -> None:
+    text = TEXTS[0]
+    [some] = around(told, [text], vectors[:1])
+    value = {one.entries: one.log_prob for one in some}
+    for place in range(len(text)):
+        before, after = text[:place], text[place + 1 :]
+        rivals = [
+            number
+            for entries, number in value.items()
+            if len(entries) == len(text) and entries[:place] == before and entries[place + 1 :] == after
+        ]
+        assert value[before + after] == pytest.approx(np.log(np.exp(rivals).mean()), abs=1e-6)

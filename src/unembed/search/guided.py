@@ -45,6 +45,7 @@ class _Draft:
     aim: Floats  # [D] the vector that the denoiser is told
     made_by: str
     parent: str | None = None  # the text that was edited
+    chosen: bool = False  # among many already: no scout need look at it again
 
 
 # Told after every round; returns which hunts go on, or None for all.
@@ -216,19 +217,20 @@ class GuidedSearch:
             longest=longest,
             lengths=[hunt.length for hunt in owners],
         )
-        found = [sorted(some, key=lambda one: -one.log_prob)[:LOOKED_AT] for some in found]
-        read = iter(self.checkpoint.texts([one.entries for some in found for one in some]))
-        texts = [[next(read) for _ in some] for some in found]
+        likely = [sorted(one.neighbours, key=lambda one: -one.log_prob)[:LOOKED_AT] for one in found]
+        texts = self._texts([[one.entries for one in some] for some in likely])
         chosen = [hunt.fresh(some) for hunt, some in zip(owners, texts, strict=True)]
         if self._scout is not None:
             self._look(self._scout, owners, texts, chosen)
-        for (place, parent), hunt, some, mine, fresh in zip(asked, owners, found, texts, chosen, strict=True):
-            hunt.forward_passes += 2 * len(parent.entries) + 1 if hunt.length is None else len(parent.entries)
-            if self._scout is None:
-                best = sorted(fresh, key=lambda one: -some[one].log_prob)[: self.settings.sweep]
-            else:
-                best = self._scout.best(hunt, fresh, mine, [parent.text] * len(mine), self.settings.sweep)
-            out[place] = [_Draft(some[one].entries, hunt.target, SWEPT, parent.text) for one in best]
+        for (place, parent), swept, some, mine, new in zip(asked, found, likely, texts, chosen, strict=True):
+            hunt, count = hunts[place], self.settings.sweep
+            hunt.forward_passes += swept.passes
+            best = new[:count]  # the likeliest
+            if self._scout is not None:
+                best = self._scout.best(hunt, new, mine, [parent.text] * len(mine), count)
+            out[place] = [
+                _Draft(some[one].entries, hunt.target, SWEPT, parent.text, chosen=True) for one in best
+            ]
         return out
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
@@ -251,9 +253,7 @@ class GuidedSearch:
 
     def _embed(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[_Draft]]) -> None:
         """Embed what is new of each hunt's drafts, within its budget, and let it keep the nearest."""
-        read = self.checkpoint.texts([draft.entries for some in drafts for draft in some])
-        ends = np.cumsum([len(some) for some in drafts]).tolist()
-        texts = [read[end - len(some) : end] for some, end in zip(drafts, ends, strict=True)]
+        texts = self._texts([[draft.entries for draft in some] for some in drafts])
         chosen = [hunt.fresh(some) for hunt, some in zip(hunts, texts, strict=True)]  # places of each
         if self._scout is not None:
             chosen = self._scouted(self._scout, hunts, drafts, texts, chosen)
@@ -289,6 +289,11 @@ class GuidedSearch:
         for hunt, every, few in zip(hunts, new, promising, strict=True):
             hunt.settle(few if self.settings.fluency else every)
 
+    def _texts(self, drafts: Sequence[Sequence[Entries]]) -> list[list[str]]:
+        """The texts of each hunt's drafts, those of all hunts read together."""
+        read = iter(self.checkpoint.texts([entries for some in drafts for entries in some]))
+        return [[next(read) for _ in some] for some in drafts]
+
     def _score(self, hunts: Sequence[Hunt], promising: Sequence[Sequence[Hypothesis]]) -> None:
         """Ask the model how likely these texts are, those of all hunts together."""
         asked = [(hunt, one) for hunt, some in zip(hunts, promising, strict=True) for one in some]
@@ -313,15 +318,15 @@ class GuidedSearch:
         texts: Sequence[Sequence[str]],
         chosen: Sequence[list[int]],
     ) -> list[list[int]]:
-        """Of each hunt's new drafts, those that promise most: one in `scout`, and what a sweep chose."""
+        """Of each hunt's new drafts, those that promise most: one in `scout`, and those chosen already."""
         self._look(scout, hunts, texts, chosen)
         out = []
         for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
             parents = [draft.parent for draft in mine]
-            swept = [place for place in places if mine[place].made_by == SWEPT]
-            others = [place for place in places if mine[place].made_by != SWEPT]
+            sure = [place for place in places if mine[place].chosen]
+            others = [place for place in places if not mine[place].chosen]
             count = len(others) if hunt.best is None else -(-len(others) // self.settings.scout)
-            out.append(swept + scout.best(hunt, others, some, parents, count))
+            out.append(sure + scout.best(hunt, others, some, parents, count))
         return out
 
     @staticmethod

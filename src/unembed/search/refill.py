@@ -14,6 +14,7 @@ from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
 from unembed.decode.choose import sampled
 from unembed.decode.loop import decode
 from unembed.model.checkpoint import Checkpoint
+from unembed.search.drafts import as_tokens, never_written
 from unembed.search.edits import MASK, Entries
 
 
@@ -49,7 +50,6 @@ def refill(
 
     vectors: [n, D], what each draft is to say; seeds: [n].
     """
-    config, vocabulary = checkpoint.config.denoiser, checkpoint.vocabulary
     device = checkpoint.denoiser.output_bias.device
     filled = list(drafts)
     passes = np.zeros(len(drafts), dtype=np.int64)
@@ -58,12 +58,6 @@ def refill(
         bucket = [place for place in masked if len(drafts[place]) == length]
         for first in range(0, len(bucket), batch):
             rows = bucket[first : first + batch]
-            entries = np.array([drafts[row] for row in rows], dtype=np.int64)  # [B, L]
-            if vocabulary.fixed_length:
-                entries = vocabulary.close(entries, np.full(len(rows), length), config.max_length)
-            start = torch.from_numpy(np.where(entries == MASK, config.mask_id, entries)).to(device)
-            banned = [vocabulary.unknown]
-            banned += [vocabulary.end, vocabulary.pad] if vocabulary.fixed_length else []
             decoded = decode(
                 checkpoint.denoiser,
                 torch.from_numpy(vectors[rows]).to(device),
@@ -71,8 +65,8 @@ def refill(
                 Refill(temperature),
                 steps=steps,
                 seeds=seeds[rows].to(device),
-                banned=banned,
-                start=start,
+                banned=never_written(checkpoint),
+                start=as_tokens(checkpoint, [drafts[row] for row in rows]),
                 reuse=True,  # an approximation that the encoder judges like everything else
             )
             passes[rows] = decoded.forward_passes.cpu().numpy()

@@ -7,6 +7,7 @@ more of them than calls to spend, so a scout, or else the denoiser's own probabi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from unembed.decode.guided import Guided
 from unembed.model.checkpoint import Checkpoint
+from unembed.search.drafts import as_tokens, never_written
 from unembed.search.edits import MASK, Entries
 
 SWEPT = "sweep"  # what these drafts are said to be made by
@@ -27,7 +29,7 @@ class Neighbour(NamedTuple):
     """A text one word away."""
 
     entries: Entries
-    log_prob: float  # of the word that was put in; 0 where one was left out
+    log_prob: float  # of the word that was put in; where one was left out, what its rivals have on average
 
 
 class _Row(NamedTuple):
@@ -37,6 +39,13 @@ class _Row(NamedTuple):
     entries: Entries
     place: int
     was: int | None  # the word that stood there
+
+
+class Swept(NamedTuple):
+    """The neighbours of one text, and the forward passes that they took."""
+
+    neighbours: list[Neighbour]
+    passes: int
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,8 @@ class Sweep:
         *,
         longest: int,
         lengths: Sequence[int | None],
-    ) -> list[list[Neighbour]]:
-        """The neighbours of each text, each once, none of them the text itself; forward passes: one a place.
+    ) -> list[Swept]:
+        """The neighbours of each text, each once, none of them the text itself.
 
         targets: [n, D], what each text is to say; lengths: how many tokens it must have, where that is known.
         """
@@ -63,47 +72,42 @@ class Sweep:
             for number, (text, length) in enumerate(zip(texts, lengths, strict=True))
             for row in _masked(number, text, longest, grow=length is None)
         ]
-        found: list[dict[Entries, float]] = [
-            {} if length is not None or len(text) < 2 else dict.fromkeys(_shorter(text), 0.0)
-            for text, length in zip(texts, lengths, strict=True)
-        ]
+        found: list[dict[Entries, float]] = [{} for _ in texts]
         for size in sorted({len(row.entries) for row in rows}):
             bucket = [row for row in rows if len(row.entries) == size]
             for first in range(0, len(bucket), ROWS):
                 part = bucket[first : first + ROWS]
                 for row, words, log_prob in zip(part, *self._likely(part, targets), strict=True):
-                    for word, value in zip(words, log_prob, strict=True):
-                        if word != row.was:
-                            filled = (*row.entries[: row.place], word, *row.entries[row.place + 1 :])
-                            found[row.parent].setdefault(filled, value)
+                    before, after = row.entries[: row.place], row.entries[row.place + 1 :]
+                    rivals = dict(zip(words, log_prob, strict=True))
+                    rivals.pop(-1 if row.was is None else row.was, None)
+                    some = found[row.parent]
+                    for word, value in rivals.items():
+                        some.setdefault((*before, word, *after), value)
+                    # The less sure a word, the likelier its rivals; leaving it out is one more of them.
+                    if row.was is not None and lengths[row.parent] is None and before + after:
+                        some.setdefault(before + after, float(np.log(np.exp([*rivals.values()]).mean())))
+        passes = Counter(row.parent for row in rows)
         return [
-            [Neighbour(entries, value) for entries, value in some.items() if entries != text]
-            for some, text in zip(found, texts, strict=True)
+            Swept([Neighbour(*one) for one in some.items() if one[0] != text], passes[number])
+            for number, (some, text) in enumerate(zip(found, texts, strict=True))
         ]
 
     @torch.no_grad()
     def _likely(
         self, rows: Sequence[_Row], targets: NDArray[np.float32]
     ) -> tuple[list[list[int]], list[list[float]]]:
-        """The likeliest words at the mask of each of these texts of one length. # [m][words], twice"""
-        denoiser, vocabulary = self.checkpoint.denoiser, self.checkpoint.vocabulary
-        config, device = denoiser.config, denoiser.output_bias.device
-        length = len(rows[0].entries)
-        entries = np.array([row.entries for row in rows], dtype=np.int64)  # [m, L]
-        banned = [vocabulary.unknown]
-        if vocabulary.fixed_length:
-            entries = vocabulary.close(entries, np.full(len(rows), length), config.max_length)
-            banned += [vocabulary.end, vocabulary.pad]
-            length = config.max_length
-        wanted = torch.from_numpy(entries == MASK).to(device)  # [m, L]
-        tokens = torch.from_numpy(np.where(entries == MASK, config.mask_id, entries)).to(device)  # [m, L]
+        """The likeliest words at the mask of each of these texts of one length.  # [m][words + 1], twice"""
+        denoiser, banned = self.checkpoint.denoiser, never_written(self.checkpoint)
+        tokens = as_tokens(self.checkpoint, [row.entries for row in rows])  # [m, L]
+        wanted = tokens == denoiser.config.mask_id  # [m, L]
         # A vector is read once, however many of its text's places are asked for.
         parents = sorted({row.parent for row in rows})
-        owner = torch.tensor([parents.index(row.parent) for row in rows], device=device)  # [m]
+        owner = torch.tensor([parents.index(row.parent) for row in rows], device=tokens.device)  # [m]
         model = Guided.read(
             denoiser,
-            torch.from_numpy(targets[parents]).to(device),
-            torch.full((len(parents),), length, device=device),
+            torch.from_numpy(targets[parents]).to(tokens.device),
+            torch.full((len(parents),), tokens.shape[1], device=tokens.device),
             banned,
             0.0,
         ).select(owner)
@@ -118,7 +122,3 @@ def _masked(number: int, text: Entries, longest: int, *, grow: bool) -> list[_Ro
     if grow and len(text) < longest:
         rows += [_Row(number, (*text[:i], MASK, *text[i:]), i, None) for i in range(len(text) + 1)]
     return rows
-
-
-def _shorter(text: Entries) -> list[Entries]:
-    return [(*text[:i], *text[i + 1 :]) for i in range(len(text))]
