@@ -103,3 +103,22 @@ def test_two_encoders_vectors_do_not_mix(config: ImitateConfig, toy_data: Path, 
     encode(settings, toy_data.parent / "texts", tmp_path / "other", encoder=other)
     with pytest.raises(MismatchError, match="another encoder"):
         imitate(config.model_copy(update={"data": (toy_data, tmp_path / "other")}))
+
+
+def test_it_goes_on_from_another_surrogate(config: ImitateConfig, tmp_path: Path) -> None:
+    imitate(config)
+    more = {"start": str(config.output / "latest"), "output": tmp_path / "more", "steps": 1}
+    more["learning_rate"] = 1e-9  # nothing is learnt: only what it began with shows
+    seen: dict[str, float] = {}
+    imitate(config.model_copy(update=more), lambda kind, _, figures: seen.update({kind: figures["cosine"]}))
+    log = [json.loads(line) for line in (config.output / "log.jsonl").read_text().splitlines()]
+    before = [line["cosine"] for line in log if line["kind"] == "validation"][-1]
+    assert seen["validation"] == pytest.approx(before, abs=0.01)
+
+
+def test_a_surrogate_of_another_shape_is_no_start(config: ImitateConfig, tmp_path: Path) -> None:
+    imitate(config.model_copy(update={"steps": 1}))
+    other = {"start": str(config.output / "latest"), "output": tmp_path / "more", "hidden": 16}
+    with pytest.raises(MismatchError, match="another shape") as caught:
+        imitate(config.model_copy(update=other))
+    assert "--hidden 32 --layers 1 --heads 2 --ffn 64 --max-tokens 16" in str(caught.value.hint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,8 +19,14 @@ from torch import Tensor
 from unembed.data.lock import folder_lock
 from unembed.encoders.bert import BertConfig, Run
 from unembed.encoders.fetch import require_fetched
-from unembed.encoders.surrogate import Surrogate, SurrogateConfig, SurrogateNetwork
-from unembed.errors import UsageError
+from unembed.encoders.surrogate import (
+    CONFIG,
+    Surrogate,
+    SurrogateConfig,
+    SurrogateNetwork,
+    load_surrogate,
+)
+from unembed.errors import MismatchError, UsageError
 from unembed.train.batches import BatchPlan, TrainingTexts
 from unembed.train.build import open_folders
 from unembed.train.ema import Average
@@ -104,9 +111,29 @@ def _network(config: ImitateConfig, tokenizer: Tokenizer, dimension: int) -> Sur
         dimension,
     )
     network.initialise()
-    if config.start is not None:
+    if config.start is not None and (Path(config.start) / CONFIG).exists():
+        _take_all(network, tokenizer, Path(config.start))
+    elif config.start is not None:
         _take_words(network, tokenizer, config.start)
     return network
+
+
+def _take_all(network: SurrogateNetwork, tokenizer: Tokenizer, folder: Path) -> None:
+    """Go on from another surrogate: on more texts, or longer ones."""
+    other = load_surrogate(folder, device="cpu")
+    if other.tokenizer().get_vocab() != tokenizer.get_vocab():
+        raise MismatchError(
+            f"The surrogate in {folder} has another vocabulary than the data.",
+            hint="Start from one that was trained on data of the same encoder.",
+        )
+    if (theirs := other.config.network) != (mine := network.bert.config):
+        shape = "--hidden {0.hidden_size} --layers {0.num_hidden_layers} --heads {0.num_attention_heads} "
+        raise MismatchError(
+            f"The surrogate in {folder} has another shape: {theirs}, not {mine}.",
+            hint="Give its own: "
+            + (shape + "--ffn {0.intermediate_size} --max-tokens {0.max_position_embeddings}").format(theirs),
+        )
+    network.load_state_dict(other.network.state_dict())
 
 
 @torch.no_grad()

@@ -18,7 +18,9 @@ class ImitateConfig(BaseModel):
     data: tuple[Path, ...] = Field(description="Prepared data; repeat for more than one folder.")
     output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")
     start: str | None = Field(
-        default=None, description="Take the token vectors of this static encoder: potion; none: random."
+        default=None,
+        description="Go on from the surrogate in this folder, or take the token vectors of this static "
+        "encoder: potion. None: random.",
     )
     hidden: int = Field(default=256, ge=1, description="Width.")
     layers: int = Field(default=4, ge=1, description="Blocks.")
