@@ -24,6 +24,7 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import EDITS, Entries
 from unembed.search.gradient import Substitutions
 from unembed.search.hunt import Hunt, Hypothesis
+from unembed.search.merge import MERGED, merges
 from unembed.search.refill import refill
 from unembed.search.scout import Scout
 from unembed.search.strategies import Guided
@@ -153,9 +154,11 @@ class GuidedSearch:
                     if 1 <= len(draft.entries) <= longest and hunt.length in (None, len(draft.entries)):
                         drafts.append(draft)
                         owner.append(place)
-        out = self._substitute(hunts)
-        for some, swept in zip(out, self._neighbours(hunts, longest), strict=True):
-            some += swept
+        out = [self._merge(hunt, longest) for hunt in hunts]
+        for some, pulled, swept in zip(
+            out, self._substitute(hunts), self._neighbours(hunts, longest), strict=True
+        ):
+            some += pulled + swept
         if not drafts:  # every edit left the bounds of what may be written
             return out
         seeds = torch.tensor([int(hunt.random.integers(2**62)) for hunt in hunts])  # [n]
@@ -173,6 +176,16 @@ class GuidedSearch:
             out[place].append(replace(draft, entries=entries))
             hunts[place].forward_passes += cost
         return out
+
+    def _merge(self, hunt: Hunt, longest: int) -> list[_Draft]:
+        """What the last round's nearer texts make together, those of each parent."""
+        drafts = [
+            _Draft(entries, hunt.target, MERGED, parent, chosen=True)
+            for parent, some in hunt.nearer.items()
+            for entries in merges(hunt.tried[parent].entries, [one.entries for one in some])
+            if 1 <= len(entries) <= longest and hunt.length in (None, len(entries))
+        ]
+        return drafts[: self.settings.merge]
 
     def _substitute(self, hunts: Sequence[Hunt]) -> list[list[_Draft]]:
         """What a white-box encoder's gradient proposes for texts that are new in a beam: one call each."""

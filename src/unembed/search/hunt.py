@@ -47,6 +47,7 @@ class Hunt:
     swept: set[str] = field(default_factory=set)  # texts whose neighbours were looked at
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     scouted: dict[str, float] = field(default_factory=dict)  # cosines by the scout
+    nearer: dict[str, list[Hypothesis]] = field(default_factory=dict)  # by parent, what beat it last round
     stale: int = 0  # rounds without a better text
     _seen: int = 0  # the call of the best text when the beam was last chosen
 
@@ -89,6 +90,10 @@ class Hunt:
         for one in hypotheses:
             self.tried[one.text] = one
             self.calls += 1
+        self.nearer = {}
+        for one in sorted(hypotheses, key=lambda one: -one.cosine):
+            if one.parent is not None and one.cosine > self.tried[one.parent].cosine:
+                self.nearer.setdefault(one.parent, []).append(one)
         if not self.imitated:
             self._compare(hypotheses, lambda one: one.cosine)
         # The sort is stable: of equal texts the one that came first stays.

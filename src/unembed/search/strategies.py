@@ -24,6 +24,7 @@ class Guided:
     proposals: int = 10  # random edits of each, a round
     sweep: int = 10  # texts one word away from the best one not yet swept that are embedded, a round
     words: int = 10  # likeliest words that a sweep looks at, at each place
+    merge: int = 10  # texts that make several of the last round's gains at once, at most, a round
     scout: int = 3  # of so many new drafts, one is embedded: the model's surrogate, if it has one, chooses
     steps: int = 4  # forward passes that fill an edit's masks, at most
     temperature: float = 0.8
@@ -37,7 +38,7 @@ class Guided:
     def __post_init__(self) -> None:
         for name, least in {
             "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
-            "words": 1, "scout": 1, "steps": 1, "temperature": 0, "overshoot": 0, "fluency": 0,
+            "words": 1, "merge": 0, "scout": 1, "steps": 1, "temperature": 0, "overshoot": 0, "fluency": 0,
             "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
