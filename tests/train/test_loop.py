@@ -9,7 +9,7 @@ import torch
 
 from unembed.errors import DataError, UnavailableError
 from unembed.model.checkpoint import Checkpoint
-from unembed.train import fit, run
+from unembed.train import fit, objective, run
 from unembed.train.log import read_log
 from unembed.train.loop import train
 from unembed.train.stop import stop_requests
@@ -71,11 +71,42 @@ def test_samples_are_counted_as_they_are(toy_config):
     assert seen[-1] < 4 * config.batch
 
 
-def test_a_loss_that_is_not_finite_ends_the_run(toy_config, monkeypatch):
-    original = run.Run.joint
-    monkeypatch.setattr(run.Run, "joint", lambda self, losses: original(self, losses) | {"loss": math.nan})
-    with pytest.raises(DataError, match="not finite at step 1"):
-        train(toy_config)
+def spoil(monkeypatch, steps):
+    """The loss of these steps is no number."""
+    original, seen = objective.Objective.forward, []
+
+    def forward(self, step):
+        losses = original(self, step)
+        seen.append(step)
+        return {name: value * math.nan for name, value in losses.items()} if len(seen) in steps else losses
+
+    monkeypatch.setattr(objective.Objective, "forward", forward)
+
+
+def test_a_gradient_that_is_not_finite_changes_nothing(toy_config, monkeypatch):
+    config = toy_config.model_copy(update={"steps": 5})
+    spoil(monkeypatch, {1, 2, 4})
+    model = train(config)
+    assert all(bool(torch.isfinite(weight).all()) for weight in model.denoiser.state_dict().values())
+    skipped = lines(config, "skipped")
+    assert [line["step"] for line in skipped] == [1, 2, 4]
+    assert all(line["loss"] is None for line in skipped)
+    assert all(math.isfinite(line["loss"]) for line in lines(config, "train"))
+
+
+def test_weights_stay_as_they_were(toy_config, monkeypatch, tmp_path):
+    spoil(monkeypatch, {2})
+    config = toy_config.model_copy(update={"steps": 2})
+    two = train(config).denoiser.state_dict()
+    one = train(config.model_copy(update={"steps": 1, "output": tmp_path / "one"})).denoiser.state_dict()
+    for name, weight in one.items():
+        assert torch.equal(weight, two[name]), name
+
+
+def test_one_after_the_other_they_end_the_run(toy_config, monkeypatch):
+    spoil(monkeypatch, set(range(2, 100)))
+    with pytest.raises(DataError, match="not finite 10 times in a row, last at step 11"):
+        train(toy_config.model_copy(update={"steps": 50}))
 
 
 def test_the_checkpoint_says_how_it_was_trained(toy_config):

@@ -70,6 +70,8 @@ class TrainingDisplay:
                 f"{verb}: {figures['texts']:,} texts, {figures['parameters'] / 1e6:.1f}M parameters, "
                 f"batch {figures['batch']}, into {self._config.output}"
             ]
+        if kind == "skipped":
+            return [f"{at}: the gradient was not finite; the weights stay as they were"]
         if kind == "validation":
             return [f"{at}: validation bound {figures['bound']:.3f} nats a token"]
         if kind == "sample":

@@ -27,6 +27,9 @@ from unembed.train.optimiser import rate_factor, set_rate
 from unembed.train.run import Run, Watcher
 from unembed.train.stop import stop_requests
 
+# So many steps in a row with a gradient that is not finite, and the weights are to blame, not a batch.
+MOST_IN_VAIN = 10
+
 
 def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: None) -> Checkpoint:
     """Train from `config.data` into `config.output`, or go on where an earlier run stopped.
@@ -67,6 +70,7 @@ def learn(run: Run, stop_requested: threading.Event) -> None:
     objective, _ = run.accelerator.prepare(Objective(denoiser, config), run.optimiser)
     run.tell("start", {"texts": len(run.corpus.train), "parameters": _size(denoiser), "batch": batch})
 
+    in_vain = 0  # steps in a row whose gradient was of no use
     stopping = _all_stop(run, run.finished())
     while not stopping:
         step = run.progress.step
@@ -85,15 +89,22 @@ def learn(run: Run, stop_requested: threading.Event) -> None:
                 losses = objective(data)
                 run.accelerator.backward(losses["loss"] / config.accumulate)
         norm = run.accelerator.clip_grad_norm_(objective.parameters(), config.clip)
-        run.optimiser.step()
+        # One gradient that is no number would make every weight none, for ever.
+        usable = math.isfinite(norm)
+        if usable:
+            run.optimiser.step()
+            run.average.update(denoiser, step)
         run.optimiser.zero_grad(set_to_none=True)
-        run.average.update(denoiser, step)
         run.count(samples)
 
         step = run.progress.step
-        if step % config.log_every == 0 or step == 1:
+        in_vain = 0 if usable else in_vain + 1
+        if not usable:
             figures = run.joint(losses)
-            _refuse_nonsense(figures, step)
+            _refuse_nonsense(figures, step, in_vain)
+            run.tell("skipped", {k: v if math.isfinite(v) else None for k, v in figures.items()})
+        elif step % config.log_every == 0 or step == 1:
+            figures = run.joint(losses)
             rate = run.optimiser.param_groups[0]["lr"]
             run.tell("train", {**figures, "norm": float(norm), "rate": rate, "samples": run.progress.samples})
         if run.main:
@@ -137,10 +148,10 @@ def _all_stop(run: Run, wish: bool) -> bool:
     return bool(run.accelerator.check_trigger())
 
 
-def _refuse_nonsense(figures: dict[str, float], step: int) -> None:
-    if not all(math.isfinite(value) for value in figures.values()):
+def _refuse_nonsense(figures: dict[str, float], step: int, in_vain: int) -> None:
+    if in_vain == MOST_IN_VAIN:
         raise DataError(
-            f"The loss is not finite at step {step}: {figures}.",
+            f"The gradient was not finite {in_vain} times in a row, last at step {step}: {figures}.",
             hint="Start again in another folder with a lower --learning-rate or a longer --warmup.",
         )
 
