@@ -11,6 +11,8 @@ Texts of the test split, their length known unless said otherwise, one token a p
 - words given: each mask may only take one of the text's own words that does not stand yet, so that all
   that is left to find is their order;
 - half given: every second token stands, and the others are decoded;
+- attention: with nothing given, how often a place reads one token alone (more than 0.99 of its attention),
+  block by block. A block that does so everywhere mixes nothing, and can learn no order;
 - search: how often the model finds the true text likelier than what it decoded. Where it does, a better
   search would have helped; where not, only a better model.
 """
@@ -21,9 +23,12 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from unembed.data.prepared import PreparedData
@@ -35,6 +40,7 @@ from unembed.metrics.accuracy import token_hits
 from unembed.metrics.f1 import token_f1
 
 TOP = (10, 20, 50, 100)
+ATTENTION = 64  # sequences whose attention is looked at
 GIVEN = ("plain", "words given", "half given")
 
 
@@ -90,6 +96,23 @@ def _share_among(texts: Sequence[Sequence[int]], likely: Sequence[Sequence[int]]
 
 
 @torch.no_grad()
+def attention(inverter: Inverter, vectors: Tensor, length: int) -> dict[str, float]:
+    """The share of places, heads and sequences that read one token alone, in each block."""
+    denoiser, shares, real = inverter.denoiser, [], F.scaled_dot_product_attention
+
+    def watched(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+        weights = torch.softmax(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5, dim=-1)  # [B, heads, L, L]
+        shares.append(float((weights.amax(dim=-1) > 0.99).float().mean()))
+        return real(q, k, v, **options)
+
+    masks = torch.full((len(vectors), length), denoiser.config.mask_id)
+    prepared = denoiser.prepare(vectors, torch.full((len(vectors),), length))
+    with patch.object(F, "scaled_dot_product_attention", watched):
+        denoiser.hidden(masks, torch.ones(len(vectors)), prepared)
+    return {f"block {number}": share for number, share in enumerate(shares)}
+
+
+@torch.no_grad()
 def measure(inverter: Inverter, vectors: np.ndarray, entries: list[list[int]]) -> dict[str, dict[str, float]]:
     e = torch.from_numpy(vectors)
     out: dict[str, dict[str, float]] = {}
@@ -102,6 +125,7 @@ def measure(inverter: Inverter, vectors: np.ndarray, entries: list[list[int]]) -
         [[len(text) in some[:k] for k in (1, 5)] for text, some in zip(entries, lengths, strict=True)]
     )
     out["length"] = dict(zip(("likeliest", "among 5"), right.mean(axis=0).tolist(), strict=True))
+    out["attention"] = attention(inverter, e[:ATTENTION], round(np.mean([len(text) for text in entries])))
     found: dict[str, list[list[int]]] = {name: [[] for _ in entries] for name in GIVEN}
     for length in sorted({len(text) for text in entries}):
         bucket = [row for row, text in enumerate(entries) if len(text) == length]

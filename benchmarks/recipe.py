@@ -34,6 +34,8 @@ VARIANTS: dict[str, dict[str, object]] = {
     "rate-halved": {"learning_rate": 2.5e-4},
     "rate-doubled": {"learning_rate": 1e-3},
     "new-weights-as-fast": {"new_rate": 1.0},
+    "condition-as-fast-as-heads": {"condition_rate": None},
+    "condition-as-fast-as-heads-unbounded": {"condition_rate": None, "modulation_limit": 0.0},
     "batch-64": {"batch": 64},
     "batch-256": {"batch": 256},
     "two-blocks": {"backbone_layers": (0, 3)},

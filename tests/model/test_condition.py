@@ -1,4 +1,6 @@
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from unembed.model.condition import Standardise, time_features
 from unembed.model.config import BlockConfig, DenoiserConfig
@@ -44,3 +46,31 @@ def test_times_are_told_apart():
     features = time_features(torch.linspace(0, 1, 101))
     gaps = torch.cdist(features, features) + 10 * torch.eye(101)
     assert gaps.min() > 0.1
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.1, 5), st.floats(0, 1e4), st.booleans())
+def test_modulation_never_exceeds_its_limit(limit, size, timed):
+    config = DenoiserConfig(
+        vector_dim=8, vocabulary=20, layers=2, length="given", time_input=timed, modulation_limit=limit,
+        block=BlockConfig(hidden=16, heads=2, ffn=32),
+    )  # fmt: skip
+    denoiser = Denoiser(config)
+    with torch.no_grad():
+        denoiser.condition.vector_modulation.weight.normal_(std=size)
+        prepared = denoiser.prepare(torch.randn(3, 8), torch.tensor([2, 3, 4]))
+    assert float(prepared.modulation.abs().max()) <= limit * (1 + 1e-6)
+
+
+def test_a_small_modulation_is_as_good_as_unbounded():
+    block = BlockConfig(hidden=16, heads=2, ffn=32)
+    free, bound = (
+        Denoiser(DenoiserConfig(vector_dim=8, vocabulary=20, layers=1, block=block, modulation_limit=limit))
+        for limit in (0.0, 2.0)
+    )
+    with torch.no_grad():
+        free.condition.vector_modulation.weight.normal_(std=1e-3)
+        bound.load_state_dict(free.state_dict())
+        vectors, lengths = torch.randn(3, 8), torch.tensor([2, 3, 4])
+        expected, found = (one.prepare(vectors, lengths).modulation for one in (free, bound))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-3)

@@ -91,3 +91,13 @@ def test_pretrained_weights_learn_slower_than_new_ones(toy_config):
     ):
         assert rate[name] == 4 * base
     assert optimiser.defaults["betas"] == (0.9, settings.beta2)
+
+
+def test_the_condition_has_a_rate_of_its_own(grouped):
+    optimiser, settings, of = grouped(new_rate=4.0, condition_rate=0.25)
+    for name, group in of.items():
+        factor = 0.25 if name.startswith("condition.") else 4.0
+        assert group["lr"] == factor * settings.learning_rate, name
+    set_rate(optimiser, settings, 0.5)
+    assert of["condition.vector_modulation.weight"]["lr"] == pytest.approx(0.125 * settings.learning_rate)
+    assert of["condition.length.weight"]["weight_decay"] == 0.0

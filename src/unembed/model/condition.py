@@ -61,6 +61,7 @@ class Condition(nn.Module):
         super().__init__()
         hidden, out = config.block.hidden, config.layers * MODULATIONS * config.block.hidden
         self.layers = config.layers
+        self.limit = config.modulation_limit
         self.project_in = nn.Linear(config.vector_dim, hidden)
         self.project_out = nn.Linear(hidden, hidden)
         self.null = nn.Parameter(torch.zeros(hidden))
@@ -97,6 +98,8 @@ class Condition(nn.Module):
 
     def _by_layer(self, flat: Tensor) -> Tensor:
         width = flat.shape[1] // (self.layers * MODULATIONS)
+        if self.limit:
+            flat = self.limit * torch.tanh(flat / self.limit)
         return flat.view(len(flat), self.layers, MODULATIONS, width)  # [B, layers, 4, D]
 
 

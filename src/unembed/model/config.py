@@ -58,6 +58,12 @@ class DenoiserConfig(BaseModel):
     memory: int = Field(
         0, ge=0, description="Likeliest words of the lexical head that the blocks attend to; 0 for none."
     )
+    modulation_limit: float = Field(
+        0.0,
+        ge=0,
+        description="How far the vector may scale and shift a norm at most; 0 for no bound. Without one, "
+        "blocks that normalise last pass ever larger states on, until attention sees one token alone.",
+    )
     head_transform: bool = Field(False, description="A dense layer and norm before the tied output (BERT's).")
 
     @model_validator(mode="after")

@@ -149,6 +149,7 @@ def _denoiser_config(
         time_input=config.time_input,
         lexical_hidden=config.lexical_hidden,
         memory=config.memory,
+        modulation_limit=config.modulation_limit,
         head_transform=config.head_transform,
     )
 

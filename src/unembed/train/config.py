@@ -60,6 +60,9 @@ class TrainConfig(BaseModel):
     time_input: bool = Field(default=True, description="Tell the blocks the time t.")
     lexical_hidden: int = Field(default=0, ge=0, description="Width of the lexical head; 0 for none.")
     memory: int = Field(default=0, ge=0, description="Words of the lexical head that the blocks attend to.")
+    modulation_limit: float = Field(
+        default=0.0, ge=0, description="How far the vector may scale and shift a norm; 0: no bound."
+    )
     head_transform: bool = Field(default=False, description="A dense layer before the tied output.")
     whiten: bool = Field(
         default=True, description="Centre and whiten the vectors before the model reads them."
@@ -102,6 +105,12 @@ class TrainConfig(BaseModel):
     learning_rate: float = Field(default=1e-4, gt=0, description="Peak rate (of pretrained weights).")
     new_rate: float = Field(
         default=1.0, gt=0, description="Weights that are not pretrained learn this much faster."
+    )
+    condition_rate: float | None = Field(
+        default=None,
+        gt=0,
+        description="The weights that carry the vector into the blocks learn this much faster (below 1: "
+        "slower); none: like other new ones.",
     )
     warmup: int = Field(default=2000, ge=0, description="Steps until the peak rate.")
     decay: Literal["cosine", "linear"] = Field(default="cosine", description="How the rate falls to zero.")

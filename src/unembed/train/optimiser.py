@@ -12,21 +12,28 @@ from unembed.train.config import TrainConfig
 
 
 def make_optimiser(denoiser: Denoiser, config: TrainConfig) -> torch.optim.AdamW:
-    """Pretrained weights learn at the base rate, new ones `new_rate` times faster; only matrices decay."""
+    """Pretrained weights learn at the base rate, new ones `new_rate` times faster; only matrices decay.
+
+    The condition has a rate of its own: AdamW moves all its inputs' weights together, so that a rate which
+    suits the heads makes its sums leap, and the blocks drown in them.
+    """
     pretrained = _pretrained_names(denoiser) if config.backbone else set()
-    groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+    groups: dict[tuple[float, bool], list[torch.nn.Parameter]] = {}
     for name, parameter in denoiser.named_parameters():
         decays = parameter.ndim >= 2 and not name.startswith(("token.", "position.", "condition.length."))
-        groups.setdefault((name not in pretrained, decays), []).append(parameter)
+        factor = 1.0 if name in pretrained else config.new_rate
+        if name.startswith("condition.") and config.condition_rate is not None:
+            factor = config.condition_rate
+        groups.setdefault((factor, decays), []).append(parameter)
     return torch.optim.AdamW(
         [
             {
                 "params": parameters,
-                "lr": config.learning_rate * (config.new_rate if new else 1.0),
-                "factor": config.new_rate if new else 1.0,
+                "lr": config.learning_rate * factor,
+                "factor": factor,
                 "weight_decay": config.weight_decay if decays else 0.0,
             }
-            for (new, decays), parameters in sorted(groups.items(), key=lambda item: item[0])
+            for (factor, decays), parameters in sorted(groups.items(), key=lambda item: item[0])
         ],
         betas=(0.9, config.beta2),
         fused=True,
