@@ -45,6 +45,15 @@ def test_export_stores_weights_as_asked_and_loads_the_same_model(folder, tmp_pat
         torch.testing.assert_close(mine, theirs, **tolerance)
 
 
+def test_export_sets_the_penalty_of_repeated_words(folder, tmp_path):
+    run("export", folder, "-o", tmp_path / "out", "--repeat-penalty", "0.75")
+    original, exported = load_checkpoint(folder), load_checkpoint(tmp_path / "out")
+    assert original.denoiser.config.repeat_penalty == 0.0
+    assert exported.config.denoiser.repeat_penalty == exported.denoiser.words_left.penalty == 0.75
+    run("export", tmp_path / "out", "-o", tmp_path / "again")
+    assert load_checkpoint(tmp_path / "again").denoiser.words_left.penalty == 0.75
+
+
 def test_a_tampered_model_is_named(folder):
     data = bytearray((folder / WEIGHTS).read_bytes())
     data[-1] ^= 1

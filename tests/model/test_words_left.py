@@ -48,3 +48,11 @@ def test_among_candidates_a_word_is_found_by_its_place():
     xt = torch.tensor([[4, MASK]])
     out = words_left(used_word=(0.0, 0.0, 0.0, 0.0, 0.5, 0.0))(lexical, xt, xt == MASK, place)
     assert out.tolist() == [[10.0, 20.0 - 1.0 + 0.5 - 10.0]]
+
+
+def test_a_penalty_takes_words_in_use_back_further_and_no_others():
+    lexical = torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
+    xt = torch.tensor([[2, 4, MASK]])
+    plain, other = WordsLeft(6), WordsLeft(6, penalty=0.75)
+    less = plain(lexical, xt, xt == MASK, None) - other(lexical, xt, xt == MASK, None)
+    assert less[0].tolist() == [0.0, 0.0, 0.75, 0.0, 0.75, 0.0]

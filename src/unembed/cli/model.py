@@ -52,13 +52,21 @@ def show(model: str, as_json: bool) -> None:
     show_default=True,
     help="How weights are stored (int8: the matrices, the rest float16); it computes in float32 always.",
 )
+@click.option(
+    "--repeat-penalty",
+    type=click.FloatRange(min=0.0),
+    help="What a word that stands already loses, in nats: a model that goes by its own words repeats them. "
+    "[default: as it is in MODEL]",
+)
 @json_option
-def export(model: str, output: Path, dtype: Storage, as_json: bool) -> None:
+def export(model: str, output: Path, dtype: Storage, repeat_penalty: float | None, as_json: bool) -> None:
     """Write MODEL as a folder to ship: whole, or not at all."""
     from unembed.model.checkpoint import WEIGHTS, Checkpoint
     from unembed.train.save import save_checkpoint
 
     checkpoint = Checkpoint.from_pretrained(model)
+    if repeat_penalty is not None:
+        checkpoint = checkpoint.penalising_repeats(repeat_penalty)
     checkpoint.stored_as = dtype
     save_checkpoint(checkpoint, output)
     size = (output / WEIGHTS).stat().st_size

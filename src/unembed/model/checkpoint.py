@@ -68,6 +68,19 @@ class Checkpoint(
         """The model's entries as texts, written as the texts of the data are."""
         return read_back(self.tokenizer, [self.vocabulary.decode(entries) for entries in sequences])
 
+    def penalising_repeats(self, penalty: float) -> Checkpoint:
+        """The same model, but a word that stands already loses so many nats."""
+        if self.config.denoiser.lexical_hidden == 0:
+            raise UsageError(
+                "This model has no lexical head to take repeated words back from.",
+                hint="Leave the penalty out, or train with --lexical-hidden 512.",
+            )
+        changed = self.config.denoiser.model_copy(update={"repeat_penalty": penalty})
+        denoiser = Denoiser(changed)
+        denoiser.load_state_dict(self.denoiser.state_dict())
+        config = self.config.model_copy(update={"denoiser": changed})
+        return Checkpoint(denoiser.eval(), self.vocabulary, self.tokenizer, config)
+
     def _save_pretrained(self, save_directory: Path) -> None:
         folder = Path(save_directory)
         state = self.denoiser.state_dict()

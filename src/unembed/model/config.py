@@ -55,6 +55,12 @@ class DenoiserConfig(BaseModel):
     lexical_hidden: int = Field(
         0, ge=0, description="Hidden width of the lexical head (which words, anywhere); 0 for none."
     )
+    repeat_penalty: float = Field(
+        0.0,
+        ge=0,
+        description="What a word that stands already loses, in nats, beyond what training taught. Training "
+        "shows true words; a model that goes by its own repeats them.",
+    )
     memory: int = Field(
         0, ge=0, description="Likeliest words of the lexical head that the blocks attend to; 0 for none."
     )
@@ -68,6 +74,8 @@ class DenoiserConfig(BaseModel):
 
     @model_validator(mode="after")
     def _memory_needs_words(self) -> DenoiserConfig:
+        if self.repeat_penalty and not self.lexical_hidden:
+            raise ValueError("repeat_penalty takes words back from the lexical head: set lexical_hidden too")
         if self.memory and not self.lexical_hidden:
             raise ValueError("memory takes its words from the lexical head: set lexical_hidden too")
         if self.block.rotary and len(self.block.rotary) != self.layers:

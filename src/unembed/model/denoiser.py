@@ -77,7 +77,9 @@ class Denoiser(nn.Module):
             if config.lexical_hidden
             else None
         )
-        self.words_left = WordsLeft(config.vocabulary) if config.lexical_hidden else None
+        self.words_left = (
+            WordsLeft(config.vocabulary, config.repeat_penalty) if config.lexical_hidden else None
+        )
         self.memory_score = nn.Linear(1, hidden) if config.memory else None
         self.length_head = (
             nn.Sequential(

@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 
 class WordsLeft(nn.Module):
-    """`s(xt) lexical_w`, and for words in xt also `a + a_w + b lexical_w`."""
+    """`s(xt) lexical_w`, and for words in xt also `a + a_w + b lexical_w - penalty`."""
 
-    def __init__(self, vocabulary: int) -> None:
+    def __init__(self, vocabulary: int, penalty: float = 0.0) -> None:
         super().__init__()
+        self.penalty = penalty
         self.scale = nn.Parameter(torch.tensor([1.0, 0.0, 0.0]))  # constant, by masked share, by 1 / masks
         self.used = nn.Parameter(torch.tensor([-1.0, -0.5]))  # a and b
         self.used_word = nn.Parameter(torch.zeros(vocabulary))  # a_w
@@ -34,5 +35,5 @@ class WordsLeft(nn.Module):
         pairs = torch.unique(rows * len(self.used_word) + words)
         rows, words = pairs // len(self.used_word), pairs % len(self.used_word)
         columns = words if place is None else place[words]
-        less = self.used[0] + self.used_word[words] + self.used[1] * lexical[rows, columns]
+        less = self.used[0] - self.penalty + self.used_word[words] + self.used[1] * lexical[rows, columns]
         return (scale[:, None] * lexical).index_put((rows, columns), less, accumulate=True)
