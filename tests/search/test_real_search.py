@@ -10,8 +10,8 @@ from unembed.metrics.cosine import cosines
 
 SENTENCES = [
     "Tom wants to buy a new car.",
-    "I have never been to Australia.",
-    "Where did you learn to speak French?",
+    "The train leaves at seven in the morning.",
+    "Can you send me the password for the staging server?",
 ]
 
 

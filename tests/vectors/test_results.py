@@ -49,6 +49,17 @@ def test_an_interrupted_file_goes_on(tmp_path: Path, name: str) -> None:
     assert not parts.with_name(name + ".rows").exists()
 
 
+def test_it_goes_on_behind_the_last_whole_group(tmp_path: Path) -> None:
+    """The rows of a group are made together: half of one would be made again in other company."""
+    output, about = tmp_path / "out.jsonl", {"seed": 0, "model": {"a": "b"}}
+    write(output, range(7), finish=False)
+    with ResultFile(output, about, together=3) as file:
+        assert file.done == 6
+        file.write(result(6))
+        file.finish()
+    assert [row["index"] for row in rows(output)] == list(range(7))
+
+
 def test_a_complete_file_is_left_alone(tmp_path: Path) -> None:
     write(tmp_path / "out.jsonl", range(3), finish=True)
     before = (tmp_path / "out.jsonl").read_bytes()

@@ -261,6 +261,7 @@ def _to_file(
     as_json: bool,
 ) -> None:
     from unembed.cli.hunting import HuntNews
+    from unembed.inverter import WINDOW
     from unembed.progress import progress_bar
     from unembed.vectors.files import open_vectors
     from unembed.vectors.results import ResultFile
@@ -273,7 +274,8 @@ def _to_file(
     if guided:  # two encoders may have one name
         fixed["encoder"] = inverter.guide(settings["encoder"]).info.digest
     began = time.perf_counter()
-    with ResultFile(output, {**fixed, "model": digests, "vectors": vectors.identity, "field": field}) as file:
+    about = {**fixed, "model": digests, "vectors": vectors.identity, "field": field}
+    with ResultFile(output, about, together=WINDOW * settings["batch"]) as file:
         earlier = file.done
         if not file.complete:
             rest = _skip_lengths(settings, earlier)

@@ -38,14 +38,18 @@ def as_row(index: int, result: Inversion) -> dict[str, Any]:
 class ResultFile:
     """The output of one run, which may take several attempts.
 
+    Rows are made `together` in groups of so many. An attempt goes on behind the last whole group, so that
+    the next rows are made in the company that they would have had, and come out the same to the last bit.
+
     >>> with ResultFile(Path("texts.jsonl"), {"model": "..."}) as file:
     ...     for result in inverter.stream(vectors[file.done :]):
     ...         file.write(result)
     ...     file.finish()
     """
 
-    def __init__(self, output: Path, settings: dict[str, Any]) -> None:
+    def __init__(self, output: Path, settings: dict[str, Any], *, together: int = 1) -> None:
         self.output = output
+        self._together = together
         self._settings = json.loads(json.dumps(settings))
         self._rows_path = output.with_name(output.name + ".rows")
         self._run = output.with_name(output.name + ".run.json")
@@ -120,19 +124,21 @@ class ResultFile:
         return earlier.get("rows") is not None and self.output.exists()
 
     def _mend(self, file: IO[bytes]) -> int:
-        """Cut off a line that a kill left half written; count the whole ones."""
+        """Cut off what a kill left half written, a line or a group; count the rows before it."""
         file.seek(0)
-        rows = whole = 0
+        rows = size = kept = whole = 0
         last = b""
         for line in file:
             if not line.endswith(b"\n"):
                 break
-            rows, whole, last = rows + 1, whole + len(line), line
-        file.truncate(whole)
-        file.seek(0, os.SEEK_END)
+            rows, size, last = rows + 1, size + len(line), line
+            if rows % self._together == 0:
+                kept, whole = rows, size
         if last and json.loads(last).get("index") != rows - 1:
             raise DataError(f"{self._rows_path} is damaged: its rows are not in order.", hint="Remove it.")
-        return rows
+        file.truncate(whole)
+        file.seek(0, os.SEEK_END)
+        return kept
 
     def _write_parquet(self) -> None:
         arrow = require("pyarrow", extra="parquet", purpose="Writing Parquet")
