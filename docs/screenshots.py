@@ -54,7 +54,7 @@ def encode(page: Any, url: str) -> None:
 
 def spoil(page: Any, *, precision: str = "float32", noise: float = 0.0) -> None:
     """Change the vector, and wait until it was read again."""
-    with page.expect_response("**/api/invert*"):
+    with page.expect_response("**/api/invert**"):
         page.check(f"input[value={precision}]", force=True)
         page.evaluate(
             "(value) => { const n = document.getElementById('noise'); n.value = value;"
