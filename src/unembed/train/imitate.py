@@ -126,12 +126,13 @@ def _take_all(network: SurrogateNetwork, tokenizer: Tokenizer, folder: Path) -> 
             f"The surrogate in {folder} has another vocabulary than the data.",
             hint="Start from one that was trained on data of the same encoder.",
         )
-    if (theirs := other.config.network) != (mine := network.bert.config):
-        shape = "--hidden {0.hidden_size} --layers {0.num_hidden_layers} --heads {0.num_attention_heads} "
+    theirs = other.config.network
+    if theirs != network.bert.config:
         raise MismatchError(
-            f"The surrogate in {folder} has another shape: {theirs}, not {mine}.",
-            hint="Give its own: "
-            + (shape + "--ffn {0.intermediate_size} --max-tokens {0.max_position_embeddings}").format(theirs),
+            f"The surrogate in {folder} has another shape than the one to be trained.",
+            hint=f"Give its own: --hidden {theirs.hidden_size} --layers {theirs.num_hidden_layers} "
+            f"--heads {theirs.num_attention_heads} --ffn {theirs.intermediate_size} "
+            f"--max-tokens {theirs.max_position_embeddings}",
         )
     network.load_state_dict(other.network.state_dict())
 
