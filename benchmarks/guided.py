@@ -27,8 +27,9 @@ import torch
 from unembed.data.prepared import PreparedData
 from unembed.decode.registry import make_decoder
 from unembed.decode.window import Settings, invert_window
+from unembed.encoders.base import Encoder
 from unembed.evaluate.samples import draw_samples
-from unembed.inverter import Inverter
+from unembed.inverter import SURROGATE, Inverter
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
 from unembed.search.hunt import Hunt
@@ -43,12 +44,19 @@ def begin(inverter: Inverter, vectors: np.ndarray, starts: int) -> list[list[Ent
     return [[tuple(checkpoint.vocabulary.encode(np.array(ids)).tolist()) for ids in some] for some in texts]
 
 
+def scout(inverter: Inverter, guide: str) -> Encoder | None:
+    """Whoever searches with this model has it."""
+    return inverter.surrogate if inverter.has_surrogate and guide != SURROGATE else None
+
+
 def plain_loop(
     inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
 ) -> list[Hunt]:
     """One sentence, one proposal, one forward pass and one encoder call at a time."""
     alone = Guided(max_encoder_calls=calls, beam=1, proposals=1, near_enough=2.0)
-    search = GuidedSearch(inverter.checkpoint, inverter.guide(guide or None), alone, batch=1)
+    search = GuidedSearch(
+        inverter.checkpoint, inverter.guide(guide or None), alone, batch=1, scout=scout(inverter, guide)
+    )
     return [search.run(vector[None], [start])[0] for vector, start in zip(vectors, starts, strict=True)]
 
 
@@ -57,7 +65,10 @@ def together(
 ) -> list[Hunt]:
     """All sentences at once."""
     settings = Guided(max_encoder_calls=calls, near_enough=2.0)
-    return GuidedSearch(inverter.checkpoint, inverter.guide(guide or None), settings).run(vectors, starts)
+    search = GuidedSearch(
+        inverter.checkpoint, inverter.guide(guide or None), settings, scout=scout(inverter, guide)
+    )
+    return search.run(vectors, starts)
 
 
 def summary(hunts: list[Hunt], texts: list[str], seconds: float) -> dict[str, float]:
@@ -103,6 +114,7 @@ def main() -> None:
             inverter.checkpoint,
             inverter.guide(options.guide or None),
             Guided(max_encoder_calls=options.calls),
+            scout=scout(inverter, options.guide),
         ).run(vectors, starts)
         for kind, made, nearer in count_edits(hunts):
             print(f"{kind:12} {made:7,} texts  {nearer:5,} nearer  {1000 * nearer / made:6.1f} a thousand")

@@ -23,11 +23,14 @@ unembed=${UNEMBED:-unembed}
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
 "$unembed" model export "$STATE/runs/stage2/best" --dtype int8 --repeat-penalty 1.0 -o "$STATE/minilm-en"
 
-# The surrogate that comes with it: its token vectors begin with potion's.
+# The surrogate that comes with it: its token vectors begin with potion's. Short texts, then all of them.
 "$unembed" encoders fetch potion
 "$unembed" surrogate --data "$STATE/data/short" --start potion --layers 3 --steps 4800 --warmup 200 --hold 0.3 \
   --learning-rate 0.0015 -o "$STATE/runs/surrogate"
-cp -r "$STATE/runs/surrogate/latest" "$STATE/minilm-en/surrogate"
+"$unembed" surrogate --data "$STATE/data/short" --data "$STATE/data/wiki" --data "$STATE/data/wiki" --data "$STATE/data/wiki" \
+  --start "$STATE/runs/surrogate/latest" --layers 3 --steps 2400 --warmup 100 --hold 0.3 --learning-rate 0.0012 \
+  -o "$STATE/runs/surrogate-all"
+cp -r "$STATE/runs/surrogate-all/latest" "$STATE/minilm-en/surrogate"
 
 # What it recovers, and its card.
 measure() { "$unembed" evaluate --model "$STATE/minilm-en" --samples 1000 "${@:2}" -o "$STATE/evaluations/$1"; }

@@ -7,6 +7,7 @@ import pytest
 import torch
 from counting import CountingEncoder
 
+import tiny
 from unembed import Inverter
 from unembed.decode.guided import Guided
 from unembed.search import strategies
@@ -79,6 +80,57 @@ def test_the_words_are_the_denoisers_likeliest(told: Inverter, vectors: np.ndarr
         assert value == pytest.approx(float(log_prob[word]), abs=1e-4)
 
 
+def test_a_long_text_is_asked_about_far_places_at_once(encoder: CountingEncoder, vectors: np.ndarray) -> None:
+    """One word in eight, or two words more: fewer passes, and every place still gets its neighbours."""
+    text = tuple(4 + place % 9 for place in range(20))
+    long = tiny.checkpoint(encoder.tokenizer(), encoder.info, max_length=24)
+    [found] = Sweep(long, WORDS).around([text], vectors[:1], longest=24, lengths=[None])
+    assert found.passes == 8 + 11  # of 20 words and 21 points between them
+    entries = [one.entries for one in found.neighbours]
+    assert len(set(entries)) == len(entries)
+    assert all(replaced(text, one) or one_longer(text, one) or one_longer(one, text) for one in entries)
+    for place in range(len(text)):
+        assert (*text[:place], *text[place + 1 :]) in entries
+        before, after = text[:place], text[place + 1 :]
+        put = [one for one in entries if one[:place] == before and one[place + 1 :] == after]
+        assert WORDS <= len({one for one in put if len(one) == len(text)}) <= WORDS + 1
+    for point in range(len(text) + 1):
+        assert any(
+            len(one) == len(text) + 1 and one[:point] == text[:point] and one[point + 1 :] == text[point:]
+            for one in entries
+        )
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_the_text_lacks_is_put_where_it_fits_best(
+    told: Inverter, vectors: np.ndarray, known: bool
+) -> None:
+    """Of the lexical head's words those that are not in the text, once in each kind of place at most."""
+    text, missing, checkpoint = TEXTS[1], 6, told.checkpoint
+    lengths = [len(text) if known else None]
+    [every] = Sweep(checkpoint, 1000).around([text], vectors[:1], longest=8, lengths=lengths)
+    [some] = Sweep(checkpoint, 1, missing).around([text], vectors[:1], longest=8, lengths=lengths)
+    with torch.no_grad():
+        e = checkpoint.denoiser.standardise(torch.from_numpy(vectors[:1]))
+        lexical = checkpoint.denoiser.lexical(e)[0]
+    lexical[[*text, checkpoint.vocabulary.unknown]] = -torch.inf
+    expected = set(lexical.topk(missing).indices.tolist())
+    lacking = [one for one in some.neighbours if one.missing]
+    assert lacking
+    for one in lacking:
+        [word] = set(one.entries) - set(text)
+        assert word in expected
+        rivals = [
+            other.log_prob
+            for other in every.neighbours
+            if word in other.entries and len(other.entries) == len(one.entries)
+        ]
+        assert one.log_prob == pytest.approx(max(rivals), abs=1e-4)
+    # A word that is its place's likeliest is there already, as such.
+    said = {word for one in some.neighbours for word in one.entries}
+    assert expected <= said
+
+
 @pytest.mark.parametrize("scouted", [False, True])
 def test_a_round_embeds_the_promising_ones_first(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, scouted: bool
@@ -119,3 +171,26 @@ def test_leaving_a_word_out_counts_as_one_more_of_its_rivals(told: Inverter, vec
             if len(entries) == len(text) and entries[:place] == before and entries[place + 1 :] == after
         ]
         assert value[before + after] == pytest.approx(np.log(np.exp(rivals).mean()), abs=1e-6)
+
+
+@pytest.mark.parametrize("scouted", [False, True])
+def test_moves_are_looked_at_where_a_scout_can_judge_them(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, scouted: bool
+) -> None:
+    settings = strategies.Guided(
+        max_encoder_calls=120,
+        beam=1,
+        proposals=1,
+        sweep=100,
+        words=1,
+        missing=0,
+        moves=40,
+        merge=0,
+        near_enough=2.0,
+    )
+    search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder if scouted else None)
+    [hunt] = search.run(vectors[:1], [[TEXTS[1]]])
+    swept = [one for one in hunt.tried.values() if one.made_by == "sweep" and one.parent is not None]
+    moved = [one for one in swept if sorted(one.entries) == sorted(hunt.tried[one.parent].entries)]
+    assert bool(moved) == scouted
+    assert len(moved) < len(swept)

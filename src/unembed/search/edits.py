@@ -16,6 +16,7 @@ Edit = Callable[[Entries, np.random.Generator], Entries]
 
 LONGEST_SPAN = 5
 MOST_SCATTERED = 3
+LONGEST_MOVE = 3  # where all moves are looked at
 
 
 def span(text: Entries, random: np.random.Generator) -> Entries:
@@ -63,6 +64,23 @@ def move(text: Entries, random: np.random.Generator) -> Entries:
     other = [place for place in range(len(rest) + 1) if place != first]
     place = int(random.choice(other))
     return (*rest[:place], *taken, *rest[place:])
+
+
+def moves(text: Entries, count: int, random: np.random.Generator) -> list[Entries]:
+    """All texts in which some words in a row stand elsewhere; where there are more than `count`, some."""
+    size = len(text)
+    found = {
+        (*rest[:place], *text[first : first + taken], *rest[place:]): None
+        for taken in range(1, min(LONGEST_MOVE, size - 1) + 1)
+        for first in range(size - taken + 1)
+        for rest in [(*text[:first], *text[first + taken :])]
+        for place in range(len(rest) + 1)
+    }
+    found.pop(text, None)
+    every = list(found)
+    if len(every) <= count:
+        return every
+    return [every[place] for place in random.choice(len(every), size=count, replace=False).tolist()]
 
 
 def swap(text: Entries, random: np.random.Generator) -> Entries:

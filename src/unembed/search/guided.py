@@ -21,14 +21,14 @@ from unembed.decode.score import score_texts
 from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
-from unembed.search.edits import EDITS, Entries
+from unembed.search.edits import EDITS, Entries, moves
 from unembed.search.gradient import Substitutions
 from unembed.search.hunt import Hunt, Hypothesis
 from unembed.search.merge import MERGED, merges
 from unembed.search.refill import refill
 from unembed.search.scout import Scout
 from unembed.search.strategies import Guided
-from unembed.search.sweep import SWEPT, Sweep
+from unembed.search.sweep import SWEPT, Neighbour, Sweep
 
 Floats = NDArray[np.float32]
 
@@ -80,7 +80,7 @@ class GuidedSearch:
                     hint="Leave out the option gradient.",
                 )
             self._substitutions = Substitutions(checkpoint, encoder)
-        self._sweep = Sweep(checkpoint, settings.words) if settings.sweep else None
+        self._sweep = Sweep(checkpoint, settings.words, settings.missing) if settings.sweep else None
         names = list(EDITS)
         weights = np.array([EDITS[name][0] for name in names])
         self._edits, self._shares = names, weights / weights.sum()
@@ -211,40 +211,60 @@ class GuidedSearch:
         return out
 
     def _neighbours(self, hunts: Sequence[Hunt], longest: int) -> list[list[_Draft]]:
-        """Of all texts one word away from each hunt's best one that was not swept yet, the most promising."""
+        """Of the texts one word away from one of each hunt's beam, the most promising that are left."""
         out: list[list[_Draft]] = [[] for _ in hunts]
         if self._sweep is None:
             return out
-        asked: list[tuple[int, Hypothesis]] = []
-        for place, hunt in enumerate(hunts):
-            parent = next((one for one in hunt.beam if one.text not in hunt.swept), None)
+        parents = [hunt.next_to_sweep() for hunt in hunts]
+        chosen = [(hunt, parent) for hunt, parent in zip(hunts, parents, strict=True) if parent is not None]
+        new = [(hunt, parent) for hunt, parent in chosen if parent.text not in hunt.neighbours]
+        if new:
+            self._survey(self._sweep, new, longest)
+        for drafts, hunt, parent in zip(out, hunts, parents, strict=True):
             if parent is not None:
-                hunt.swept.add(parent.text)
-                asked.append((place, parent))
-        if not asked:
-            return out
-        owners = [hunts[place] for place, _ in asked]
-        found = self._sweep.around(
-            [parent.entries for _, parent in asked],
-            np.stack([self._beyond(hunts[place], parent) for place, parent in asked]),
-            longest=longest,
-            lengths=[hunt.length for hunt in owners],
-        )
-        likely = [sorted(one.neighbours, key=lambda one: -one.log_prob)[:LOOKED_AT] for one in found]
-        texts = self._texts([[one.entries for one in some] for some in likely])
-        chosen = [hunt.fresh(some) for hunt, some in zip(owners, texts, strict=True)]
-        if self._scout is not None:
-            self._look(self._scout, owners, texts, chosen)
-        for (place, parent), swept, some, mine, new in zip(asked, found, likely, texts, chosen, strict=True):
-            hunt, count = hunts[place], self.settings.sweep
-            hunt.forward_passes += swept.passes
-            best = new[:count]  # the likeliest
-            if self._scout is not None:
-                best = self._scout.best(hunt, new, mine, [parent.text] * len(mine), count)
-            out[place] = [
-                _Draft(some[one].entries, hunt.target, SWEPT, parent.text, chosen=True) for one in best
-            ]
+                drafts += [
+                    _Draft(entries, hunt.target, SWEPT, parent.text, chosen=True)
+                    for entries in hunt.sweep(parent, self.settings.sweep)
+                ]
         return out
+
+    def _survey(self, sweep: Sweep, asked: Sequence[tuple[Hunt, Hypothesis]], longest: int) -> None:
+        """Find what is one word away from these texts, and remember it, the most promising first."""
+        hunts = [hunt for hunt, _ in asked]
+        found = sweep.around(
+            [parent.entries for _, parent in asked],
+            np.stack([self._beyond(hunt, parent) for hunt, parent in asked]),
+            longest=longest,
+            lengths=[hunt.length for hunt in hunts],
+        )
+        likely = [
+            self._worth_a_look(hunt, parent, one.neighbours)
+            for (hunt, parent), one in zip(asked, found, strict=True)
+        ]
+        texts = self._texts([[one.entries for one in some] for some in likely])
+        fresh = [hunt.fresh(some) for hunt, some in zip(hunts, texts, strict=True)]
+        if self._scout is not None:
+            self._look(self._scout, hunts, texts, fresh)
+        for (hunt, parent), swept, some, mine, places in zip(asked, found, likely, texts, fresh, strict=True):
+            hunt.forward_passes += swept.passes
+            if self._scout is not None:
+                places = self._scout.ranked(hunt, places, mine, [parent.text] * len(mine))
+            hunt.neighbours[parent.text] = [(mine[place], some[place].entries) for place in places]
+
+    def _worth_a_look(
+        self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour]
+    ) -> list[Neighbour]:
+        """The likeliest first; then, where a scout can judge them, words that the text lacks and moves."""
+        ranked = sorted(neighbours, key=lambda one: -one.log_prob)
+        likely = [one for one in ranked if not one.missing][:LOOKED_AT]
+        if self._scout is None:
+            return likely
+        moved = moves(parent.entries, self.settings.moves, hunt.random)
+        return [
+            *likely,
+            *(one for one in ranked if one.missing),
+            *(Neighbour(entries, -np.inf) for entries in moved),
+        ]
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
         name, entries = "", parent.entries
@@ -339,7 +359,7 @@ class GuidedSearch:
             sure = [place for place in places if mine[place].chosen]
             others = [place for place in places if not mine[place].chosen]
             count = len(others) if hunt.best is None else -(-len(others) // self.settings.scout)
-            out.append(sure + scout.best(hunt, others, some, parents, count))
+            out.append(sure + sorted(scout.ranked(hunt, others, some, parents)[:count]))
         return out
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_SCORE = -50.0  # the model finds nothing less likely than that
+HOPE = 1.0  # by so much an edited text's score may exceed its parent's; one that needs more is not scored
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ class Hunt:
     forward_passes: int = 0
     idle: int = 0  # rounds without a new text
     pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
-    swept: set[str] = field(default_factory=set)  # texts whose neighbours were looked at
+    # By text: what is one word away and not embedded yet, most promising first; and how often it was swept.
+    neighbours: dict[str, list[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
+    swept: Counter[str] = field(default_factory=Counter)
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     scouted: dict[str, float] = field(default_factory=dict)  # cosines by the scout
     nearer: dict[str, list[Hypothesis]] = field(default_factory=dict)  # by parent, what beat it last round
@@ -96,8 +100,12 @@ class Hunt:
                 self.nearer.setdefault(one.parent, []).append(one)
         if not self.imitated:
             self._compare(hypotheses, lambda one: one.cosine)
+        if not self.fluency:
+            return []
+        worst = self.value(self.beam[-1]) if len(self.beam) == self.width else -float("inf")
         # The sort is stable: of equal texts the one that came first stays.
-        return sorted(hypotheses, key=lambda one: -self.value(one))[: self.width] if self.fluency else []
+        best = sorted(hypotheses, key=lambda one: -self.value(one))[: self.width]
+        return [one for one in best if self.value(one) + self.fluency * HOPE > worst]
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Choose what is edited next, among the beam and these, once their scores are known."""
@@ -107,6 +115,22 @@ class Hunt:
         latest = self.history[-1].call if self.history else 0
         self.stale = 0 if latest > self._seen else self.stale + 1
         self._seen = latest
+
+    def next_to_sweep(self) -> Hypothesis | None:
+        """The text of the beam whose neighbours are tried next: each round on one counts as a rank less."""
+        left = [
+            (rank + self.swept[one.text], rank, one)
+            for rank, one in enumerate(self.beam)
+            if self.neighbours.get(one.text, True)
+        ]
+        return min(left)[2] if left else None
+
+    def sweep(self, one: Hypothesis, count: int) -> list[tuple[int, ...]]:
+        """Take the next neighbours of a text."""
+        left = [(text, entries) for text, entries in self.neighbours[one.text] if text not in self.tried]
+        self.neighbours[one.text] = left[count:]
+        self.swept[one.text] += 1
+        return [entries for _, entries in left[:count]]
 
     def _compare(self, hypotheses: Sequence[Hypothesis], worth: Callable[[Hypothesis], float]) -> None:
         for one in hypotheses:

@@ -38,14 +38,14 @@ class Scout:
             first += len(some)
 
     @staticmethod
-    def best(
-        hunt: Hunt, places: Sequence[int], texts: Sequence[str], parents: Sequence[str | None], count: int
+    def ranked(
+        hunt: Hunt, places: Sequence[int], texts: Sequence[str], parents: Sequence[str | None]
     ) -> list[int]:
-        """The `count` of these places whose texts promise to come nearest, in their order."""
+        """These places, that of the text which promises to come nearest first."""
 
         def foretold(place: int) -> float:
             parent = parents[place]
             known = 0.0 if parent is None else hunt.tried[parent].cosine - hunt.scouted[parent]
             return known + hunt.scouted[texts[place]]
 
-        return sorted(sorted(places, key=lambda place: -foretold(place))[:count])
+        return sorted(places, key=lambda place: -foretold(place))

@@ -21,9 +21,11 @@ class Guided:
     seconds: float = 0.0  # a deadline for the vectors that are searched for together; 0: none
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
-    proposals: int = 10  # random edits of each, a round
-    sweep: int = 10  # texts one word away from the best one not yet swept that are embedded, a round
+    proposals: int = 4  # random edits of each, a round
+    sweep: int = 10  # texts one word away from one of the beam that are embedded, a round
     words: int = 10  # likeliest words that a sweep looks at, at each place
+    missing: int = 150  # words that a sweep puts where they fit best: the likeliest that the text lacks
+    moves: int = 150  # texts in which a few words stand elsewhere that a sweep looks at
     merge: int = 10  # texts that make several of the last round's gains at once, at most, a round
     scout: int = 3  # of so many new drafts, one is embedded: the model's surrogate, if it has one, chooses
     steps: int = 4  # forward passes that fill an edit's masks, at most
@@ -38,8 +40,8 @@ class Guided:
     def __post_init__(self) -> None:
         for name, least in {
             "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
-            "words": 1, "merge": 0, "scout": 1, "steps": 1, "temperature": 0, "overshoot": 0, "fluency": 0,
-            "gradient": 0, "patience": 1,
+            "words": 1, "missing": 0, "moves": 0, "merge": 0, "scout": 1, "steps": 1, "temperature": 0,
+            "overshoot": 0, "fluency": 0, "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")

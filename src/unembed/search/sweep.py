@@ -23,6 +23,8 @@ from unembed.search.edits import MASK, Entries
 
 SWEPT = "sweep"  # what these drafts are said to be made by
 ROWS = 256  # sequences a pass
+APART = 8  # one word in so many is asked for at once
+GROWN = 16  # one mask more for each so many words of a text, where words are put in
 
 
 class Neighbour(NamedTuple):
@@ -30,15 +32,25 @@ class Neighbour(NamedTuple):
 
     entries: Entries
     log_prob: float  # of the word that was put in; where one was left out, what its rivals have on average
+    missing: bool = False  # the word is one that the vector speaks of and the text does not have
+
+
+class _Gap(NamedTuple):
+    """Where a word may come: in place of the one that stands there, or before it."""
+
+    place: int
+    was: int | None  # the word that stands there, if it is to be replaced
+
+    def put(self, text: Entries, word: int) -> Entries:
+        return (*text[: self.place], word, *text[self.place + (self.was is not None) :])
 
 
 class _Row(NamedTuple):
-    """A text with one mask, and what must not come there."""
+    """A text with a mask in each of some gaps, from the left to the right."""
 
     parent: int
     entries: Entries
-    place: int
-    was: int | None  # the word that stood there
+    gaps: tuple[_Gap, ...]
 
 
 class Swept(NamedTuple):
@@ -48,12 +60,24 @@ class Swept(NamedTuple):
     passes: int
 
 
+class _Answer(NamedTuple):
+    """What the denoiser says of one gap."""
+
+    words: dict[int, float]  # the likeliest, with their log-probabilities
+    missing: dict[int, float]  # words that the text lacks and that fit nowhere better
+
+
 @dataclass(frozen=True)
 class Sweep:
-    """Neighbours of texts: the `words` likeliest at each place, put in or replacing, and all deletions."""
+    """Neighbours of texts: the `words` likeliest at each place, put in or replacing, and all deletions.
+
+    A word that fits in no place's first few may still be what the text lacks: the `missing` likeliest
+    words of a vector that the text does not have, by the lexical head, are each put where they fit best.
+    """
 
     checkpoint: Checkpoint
     words: int
+    missing: int = 0
 
     def around(
         self,
@@ -72,32 +96,35 @@ class Sweep:
             for number, (text, length) in enumerate(zip(texts, lengths, strict=True))
             for row in _masked(number, text, longest, grow=length is None)
         ]
-        found: list[dict[Entries, float]] = [{} for _ in texts]
+        found: list[dict[Entries, Neighbour]] = [{} for _ in texts]
         for size in sorted({len(row.entries) for row in rows}):
             bucket = [row for row in rows if len(row.entries) == size]
             for first in range(0, len(bucket), ROWS):
                 part = bucket[first : first + ROWS]
-                for row, words, log_prob in zip(part, *self._likely(part, targets), strict=True):
-                    before, after = row.entries[: row.place], row.entries[row.place + 1 :]
-                    rivals = dict(zip(words, log_prob, strict=True))
-                    rivals.pop(-1 if row.was is None else row.was, None)
-                    some = found[row.parent]
-                    for word, value in rivals.items():
-                        some.setdefault((*before, word, *after), value)
+                asked = [(row.parent, gap) for row in part for gap in row.gaps]
+                for (parent, gap), answer in zip(asked, self._ask(part, texts, targets), strict=True):
+                    text, some = texts[parent], found[parent]
+                    rivals = {word: value for word, value in answer.words.items() if word != gap.was}
+                    near = [Neighbour(gap.put(text, word), value) for word, value in rivals.items()]
                     # The less sure a word, the likelier its rivals; leaving it out is one more of them.
-                    if row.was is not None and lengths[row.parent] is None and before + after:
-                        some.setdefault(before + after, float(np.log(np.exp([*rivals.values()]).mean())))
+                    if gap.was is not None and lengths[parent] is None and len(text) > 1:
+                        without = (*text[: gap.place], *text[gap.place + 1 :])
+                        near.append(Neighbour(without, float(np.log(np.exp([*rivals.values()]).mean()))))
+                    near += [Neighbour(gap.put(text, word), value, missing=True)
+                             for word, value in answer.missing.items()]  # fmt: skip
+                    for one in near:
+                        some.setdefault(one.entries, one)
         passes = Counter(row.parent for row in rows)
         return [
-            Swept([Neighbour(*one) for one in some.items() if one[0] != text], passes[number])
+            Swept([one for one in some.values() if one.entries != text], passes[number])
             for number, (some, text) in enumerate(zip(found, texts, strict=True))
         ]
 
     @torch.no_grad()
-    def _likely(
-        self, rows: Sequence[_Row], targets: NDArray[np.float32]
-    ) -> tuple[list[list[int]], list[list[float]]]:
-        """The likeliest words at the mask of each of these texts of one length.  # [m][words + 1], twice"""
+    def _ask(
+        self, rows: Sequence[_Row], texts: Sequence[Entries], targets: NDArray[np.float32]
+    ) -> list[_Answer]:
+        """What could come at each mask of these sequences of one length."""
         denoiser, banned = self.checkpoint.denoiser, never_written(self.checkpoint)
         tokens = as_tokens(self.checkpoint, [row.entries for row in rows])  # [m, L]
         wanted = tokens == denoiser.config.mask_id  # [m, L]
@@ -110,15 +137,52 @@ class Sweep:
             torch.full((len(parents),), tokens.shape[1], device=tokens.device),
             banned,
             0.0,
-        ).select(owner)
-        logits = model.logits(tokens, wanted.float().mean(dim=1), wanted)  # [m, V]
-        top, word = logits.topk(min(self.words + 1, logits.shape[1] - len(banned)), dim=1)  # [m, words + 1]
-        return word.tolist(), (top - logits.logsumexp(dim=1, keepdim=True)).tolist()
+        )
+        logits = model.select(owner).logits(tokens, wanted.float().mean(dim=1), wanted)  # [masks, V]
+        logits = logits - logits.logsumexp(dim=1, keepdim=True)
+        top, word = logits.topk(
+            min(self.words + 1, logits.shape[1] - len(banned)), dim=1
+        )  # [masks, words + 1]
+        out = [
+            _Answer(dict(zip(*some, strict=True)), {})
+            for some in zip(word.tolist(), top.tolist(), strict=True)
+        ]
+        lexical = model.reading.prepared.lexical  # [parents, V]
+        if self.missing and lexical is not None:
+            mask_owner = owner[wanted.nonzero()[:, 0]]  # [masks]
+            for number, parent in enumerate(parents):
+                mine = (mask_owner == number).nonzero().squeeze(1)  # [k]
+                without = lexical[number].index_fill(
+                    0, torch.tensor([*texts[parent], *banned], device=tokens.device), -torch.inf
+                )
+                lacking = without.topk(min(self.missing, int(without.isfinite().sum()))).indices  # [missing]
+                best, place = logits[mine][:, lacking].max(dim=0)  # [missing]
+                for entry, at, value in zip(
+                    lacking.tolist(), mine[place].tolist(), best.tolist(), strict=True
+                ):
+                    out[at].missing[entry] = value
+        return out
 
 
 def _masked(number: int, text: Entries, longest: int, *, grow: bool) -> list[_Row]:
-    """The text with a mask instead of each word, and, if it may grow, between any two."""
-    rows = [_Row(number, (*text[:i], MASK, *text[i + 1 :]), i, text[i]) for i in range(len(text))]
+    """The text with a mask instead of each word, and, if it may grow, between any two.
+
+    A long text is asked about several places at once that stand far from each other.
+    """
+    replaced = [
+        [_Gap(place, text[place]) for place in range(first, len(text), APART)]
+        for first in range(min(APART, len(text)))
+    ]
+    grown: list[list[_Gap]] = []
     if grow and len(text) < longest:
-        rows += [_Row(number, (*text[:i], MASK, *text[i:]), i, None) for i in range(len(text) + 1)]
-    return rows
+        more = min(1 + len(text) // GROWN, longest - len(text))
+        rows = -(-(len(text) + 1) // more)
+        grown = [[_Gap(place, None) for place in range(first, len(text) + 1, rows)] for first in range(rows)]
+    return [_Row(number, _with_masks(text, gaps), tuple(gaps)) for gaps in (*replaced, *grown)]
+
+
+def _with_masks(text: Entries, gaps: Sequence[_Gap]) -> Entries:
+    """The text with all these masks, put in from the right, so that places stay what they were."""
+    for gap in reversed(gaps):
+        text = gap.put(text, MASK)
+    return text

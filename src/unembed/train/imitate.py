@@ -187,7 +187,7 @@ def _step(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarr
 
 @torch.no_grad()
 def validate(network: SurrogateNetwork, texts: TrainingTexts) -> float:
-    """The mean cosine on the first validation texts."""
-    chosen = np.arange(min(VALIDATE, len(texts)))
+    """The mean cosine on validation texts, of every folder its share."""
+    chosen = np.unique(np.linspace(0, len(texts) - 1, min(VALIDATE, len(texts)), dtype=np.int64))
     groups = [chosen[texts.lengths[chosen] == length] for length in np.unique(texts.lengths[chosen])]
     return 1.0 - float(_step(network, texts, groups))
