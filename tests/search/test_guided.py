@@ -16,6 +16,7 @@ import toy
 from unembed import Inverter
 from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
+from unembed.search import strategies
 from unembed.search.hunt import Hunt
 from unembed.search.window import rank
 
@@ -231,6 +232,7 @@ def test_an_imitation_does_not_have_the_last_word(told: Inverter, encoder: Count
     vector, hunts = encoder.encode(toy.sentences(1, seed=9))[0], []
     result = guided(told, vector, 30, encoder=imitation, near_enough=0.0, observe=hunts.extend, n_best=3)
     hunt = hunts[0]
+    assert hunt.fluency == strategies.Guided().fluency_imitated > strategies.Guided().fluency
     assert result.encoder_calls == len(hunt.tried) == 30  # a high cosine does not end it
     assert result.text == max((hunt.tried[text] for text in hunt.scores), key=hunt.value).text
     few = replace(hunt, tried=dict(itertools.islice(hunt.tried.items(), 12)))

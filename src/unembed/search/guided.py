@@ -71,6 +71,7 @@ class GuidedSearch:
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
         self._imitated = encoder.info.digest != checkpoint.config.encoder.digest
+        self._fluency = settings.fluency_imitated if self._imitated else settings.fluency
         self._scout = None if scout is None or settings.scout == 1 else Scout(scout)
         self._substitutions: Substitutions | None = None
         if settings.gradient:
@@ -103,7 +104,7 @@ class GuidedSearch:
                 budget=settings.max_encoder_calls,
                 width=settings.beam,
                 near_enough=settings.near_enough,
-                fluency=settings.fluency,
+                fluency=self._fluency,
                 imitated=self._imitated,
                 length=None if self.lengths is None else self.lengths[place],
             )
@@ -317,10 +318,10 @@ class GuidedSearch:
                 ]
             )
         promising = [hunt.add(some) for hunt, some in zip(hunts, new, strict=True)]
-        if self.settings.fluency:
+        if self._fluency:
             self._score(hunts, promising)
         for hunt, every, few in zip(hunts, new, promising, strict=True):
-            hunt.settle(few if self.settings.fluency else every)
+            hunt.settle(few if self._fluency else every)
 
     def _texts(self, drafts: Sequence[Sequence[Entries]]) -> list[list[str]]:
         """The texts of each hunt's drafts, those of all hunts read together."""

@@ -32,6 +32,7 @@ class Guided:
     temperature: float = 0.8
     overshoot: float = 1.0  # how far beyond the target half of the edits aim
     fluency: float = 0.003  # what a unit of the model's score is worth in cosine, where texts are edited next
+    fluency_imitated: float = 0.01  # the same where an imitation guides: its cosines say less
     gradient: int = 0  # substitutions that a white-box encoder's gradient proposes, for each text of the beam
     near_enough: float = 0.99999  # the cosine at which a text counts as found
     patience: int = 20  # rounds without a new text until it gives up
@@ -41,7 +42,7 @@ class Guided:
         for name, least in {
             "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
             "words": 1, "missing": 0, "moves": 0, "merge": 0, "scout": 1, "steps": 1, "temperature": 0,
-            "overshoot": 0, "fluency": 0, "gradient": 0, "patience": 1,
+            "overshoot": 0, "fluency": 0, "fluency_imitated": 0, "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
