@@ -3,10 +3,11 @@
     python benchmarks/guided.py --data data/short --samples 8 --calls 200
     python benchmarks/guided.py --data data/short --edits --calls 1000 --samples 50
 
-Both ways use the same model, encoder, edits and budget of encoder calls a sentence. The plain loop takes
-one sentence after the other; it edits its nearest text, fills the masks of that one draft, embeds that one
-text, and goes on. Ours makes all proposals of all sentences in one round: every pass is a full batch. The
-ratio is that of seconds a call, the median over the repetitions, whose order alternates.
+Both ways use the same model, encoder and budget of encoder calls a sentence. The plain loop takes one
+sentence after the other; it edits its nearest text, fills the masks of that one draft, embeds that one text,
+and goes on: no sweeps, no merges, no scout. Ours makes all proposals of all sentences in one round: every
+pass is a full batch. The ratio is that of seconds a call, the median over the repetitions, whose order
+alternates.
 
 `--edits` counts instead what each kind of edit gained: texts embedded, and how many of them were nearer
 than everything before.
@@ -53,10 +54,8 @@ def plain_loop(
     inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
 ) -> list[Hunt]:
     """One sentence, one proposal, one forward pass and one encoder call at a time."""
-    alone = Guided(max_encoder_calls=calls, beam=1, proposals=1, near_enough=2.0)
-    search = GuidedSearch(
-        inverter.checkpoint, inverter.guide(guide or None), alone, batch=1, scout=scout(inverter, guide)
-    )
+    alone = Guided(max_encoder_calls=calls, beam=1, proposals=1, sweep=0, merge=0, near_enough=2.0)
+    search = GuidedSearch(inverter.checkpoint, inverter.guide(guide or None), alone, batch=1)
     return [search.run(vector[None], [start])[0] for vector, start in zip(vectors, starts, strict=True)]
 
 

@@ -150,7 +150,12 @@ def test_errors_are_json_too(tmp_path: Path) -> None:
 def test_ctrl_c_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
     many = tmp_path / "many.txt"
     many.write_text("".join(f"Sentence number {number} of many.\n" for number in range(400_000)))
-    command = [sys.executable, "-c", "from unembed.cli.main import main; main()", "prepare", "collect"]
+    # Whoever runs the tests in a shell's background hands down that Ctrl-C is ignored; a terminal does not.
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from unembed.cli.main import main; main()"
+    )
+    command = [sys.executable, "-c", start, "prepare", "collect"]
     process = subprocess.Popen(
         [*command, "--source", f"en={many}", "-o", str(tmp_path / "out")],
         stdout=subprocess.PIPE,
