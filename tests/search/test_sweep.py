@@ -64,6 +64,22 @@ def test_they_do_not_depend_on_their_company(inverter: Inverter, vectors: np.nda
         assert [one.entries for one in alone] == [one.entries for one in together[place]]
 
 
+@pytest.mark.parametrize("rows", [1, 4, 9])
+def test_they_do_not_depend_on_how_many_sequences_make_a_pass(
+    told: Inverter, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """A word that is missing is put in its best place, whoever else is asked about in the same pass."""
+    before = missing_around(told, vectors)
+    monkeypatch.setattr("unembed.search.sweep.ROWS", rows)
+    assert missing_around(told, vectors) == before
+
+
+def missing_around(told: Inverter, vectors: np.ndarray) -> list[set[Entries]]:
+    sweep = Sweep(told.checkpoint, 1, missing=6)
+    found = sweep.around(TEXTS, vectors[:3], longest=8, lengths=[None] * 3)
+    return [{one.entries for one in some.neighbours if one.missing} for some in found]
+
+
 def test_the_words_are_the_denoisers_likeliest(told: Inverter, vectors: np.ndarray) -> None:
     """At the first place, against a pass of our own."""
     checkpoint, (first, *rest) = told.checkpoint, TEXTS[0]

@@ -16,7 +16,7 @@ from unembed.data.prepared import PreparedData
 from unembed.encoders import load_encoder
 from unembed.encoders.surrogate import CONFIG, WEIGHTS, load_surrogate
 from unembed.errors import DataError, MismatchError
-from unembed.train.imitate import imitate
+from unembed.train.imitate import imitate, validate
 from unembed.train.imitate_config import ImitateConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -122,3 +122,30 @@ def test_a_surrogate_of_another_shape_is_no_start(config: ImitateConfig, tmp_pat
     with pytest.raises(MismatchError, match="another shape") as caught:
         imitate(config.model_copy(update=other))
     assert "--hidden 32 --layers 1 --heads 2 --ffn 64 --max-tokens 16" in str(caught.value.hint)
+
+
+def test_validation_takes_texts_of_every_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders lie one behind the other: the first texts would all be of the first."""
+    monkeypatch.setattr("unembed.train.imitate.VALIDATE", 10)
+    seen: list[int] = []
+
+    class Texts:
+        lengths = np.full(100, 3)
+
+        def __len__(self) -> int:
+            return len(self.lengths)
+
+        def tokens(self, places: np.ndarray) -> np.ndarray:
+            seen.extend(places.tolist())
+            return np.zeros((len(places), 3), dtype=np.int64)
+
+        def vectors(self, places: np.ndarray) -> np.ndarray:
+            return np.ones((len(places), 2), dtype=np.float32)
+
+    def network(ids: torch.Tensor, runs: list[object]) -> torch.Tensor:
+        return torch.nn.functional.normalize(torch.ones(len(seen), 2))
+
+    assert validate(network, Texts()) == pytest.approx(1.0)
+    assert len(set(seen)) == 10
+    assert min(seen) < 10
+    assert max(seen) >= 90

@@ -60,22 +60,24 @@ def move(text: Entries, random: np.random.Generator) -> Entries:
         return (MASK,)
     size = int(random.integers(1, min(LONGEST_SPAN, len(text) - 1) + 1))
     first = int(random.integers(0, len(text) - size + 1))
-    taken, rest = text[first : first + size], (*text[:first], *text[first + size :])
-    other = [place for place in range(len(rest) + 1) if place != first]
-    place = int(random.choice(other))
-    return (*rest[:place], *taken, *rest[place:])
+    other = [place for place in range(len(text) - size + 1) if place != first]
+    return _moved(text, first, size, int(random.choice(other)))
+
+
+def _moved(text: Entries, first: int, size: int, place: int) -> Entries:
+    """Some words in a row, put at a place among the rest."""
+    rest = (*text[:first], *text[first + size :])
+    return (*rest[:place], *text[first : first + size], *rest[place:])
 
 
 def moves(text: Entries, count: int, random: np.random.Generator) -> list[Entries]:
     """All texts in which some words in a row stand elsewhere; where there are more than `count`, some."""
-    size = len(text)
-    found = {
-        (*rest[:place], *text[first : first + taken], *rest[place:]): None
-        for taken in range(1, min(LONGEST_MOVE, size - 1) + 1)
-        for first in range(size - taken + 1)
-        for rest in [(*text[:first], *text[first + taken :])]
-        for place in range(len(rest) + 1)
-    }
+    found = dict.fromkeys(
+        _moved(text, first, size, place)
+        for size in range(1, min(LONGEST_MOVE, len(text) - 1) + 1)
+        for first in range(len(text) - size + 1)
+        for place in range(len(text) - size + 1)
+    )
     found.pop(text, None)
     every = list(found)
     if len(every) <= count:

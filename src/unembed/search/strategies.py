@@ -22,7 +22,7 @@ class Guided:
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
     proposals: int = 4  # random edits of each, a round
-    sweep: int = 10  # texts one word away from one of the beam that are embedded, a round
+    sweep: int = 10  # texts one word or one move away from one of the beam that are embedded, a round
     words: int = 10  # likeliest words that a sweep looks at, at each place
     missing: int = 150  # words that a sweep puts where they fit best: the likeliest that the text lacks
     moves: int = 150  # texts in which a few words stand elsewhere that a sweep looks at

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from unembed.decode.guided import Guided
 from unembed.model.checkpoint import Checkpoint
@@ -22,7 +24,7 @@ from unembed.search.drafts import as_tokens, never_written
 from unembed.search.edits import MASK, Entries
 
 SWEPT = "sweep"  # what these drafts are said to be made by
-ROWS = 256  # sequences a pass
+ROWS = 256  # sequences a pass, about
 APART = 8  # one word in so many is asked for at once
 GROWN = 16  # one mask more for each so many words of a text, where words are put in
 
@@ -98,9 +100,7 @@ class Sweep:
         ]
         found: list[dict[Entries, Neighbour]] = [{} for _ in texts]
         for size in sorted({len(row.entries) for row in rows}):
-            bucket = [row for row in rows if len(row.entries) == size]
-            for first in range(0, len(bucket), ROWS):
-                part = bucket[first : first + ROWS]
+            for part in _parts([row for row in rows if len(row.entries) == size]):
                 asked = [(row.parent, gap) for row in part for gap in row.gaps]
                 for (parent, gap), answer in zip(asked, self._ask(part, texts, targets), strict=True):
                     text, some = texts[parent], found[parent]
@@ -152,16 +152,29 @@ class Sweep:
             mask_owner = owner[wanted.nonzero()[:, 0]]  # [masks]
             for number, parent in enumerate(parents):
                 mine = (mask_owner == number).nonzero().squeeze(1)  # [k]
-                without = lexical[number].index_fill(
-                    0, torch.tensor([*texts[parent], *banned], device=tokens.device), -torch.inf
-                )
-                lacking = without.topk(min(self.missing, int(without.isfinite().sum()))).indices  # [missing]
+                lacking = self._lacking(lexical[number], [*texts[parent], *banned])  # [missing]
                 best, place = logits[mine][:, lacking].max(dim=0)  # [missing]
                 for entry, at, value in zip(
                     lacking.tolist(), mine[place].tolist(), best.tolist(), strict=True
                 ):
                     out[at].missing[entry] = value
         return out
+
+    def _lacking(self, lexical: Tensor, others: Sequence[int]) -> Tensor:
+        """The likeliest words by these logits [V] that are none of the others.  # [missing]"""
+        left = lexical.index_fill(0, torch.tensor(others, device=lexical.device), -torch.inf)  # [V]
+        return left.topk(min(self.missing, int(left.isfinite().sum()))).indices
+
+
+def _parts(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """Rows in passes. All of one text are in one: a missing word's best place is sought among them."""
+    out: list[list[_Row]] = [[]]
+    for _, group in groupby(rows, key=lambda row: row.parent):
+        some = list(group)
+        if out[-1] and len(out[-1]) + len(some) > ROWS:
+            out.append([])
+        out[-1] += some
+    return out
 
 
 def _masked(number: int, text: Entries, longest: int, *, grow: bool) -> list[_Row]:
