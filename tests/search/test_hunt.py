@@ -82,3 +82,15 @@ def test_there_is_nothing_to_sweep_when_all_was_tried() -> None:
     hunt = begun(0.9, 0.8)
     hunt.neighbours.update((one.text, []) for one in hunt.beam)
     assert hunt.next_to_sweep() is None
+
+
+def test_the_longer_a_text_was_swept_the_later_its_turn() -> None:
+    hunt = begun(0.9, 0.8)
+    hunt.neighbours.update((one.text, [(f"{one.text}, {n}", (n,)) for n in range(20)]) for one in hunt.beam)
+    turns = []
+    for _ in range(5):
+        one = hunt.next_to_sweep()
+        assert one is not None
+        turns.append(hunt.beam.index(one))
+        hunt.sweep(one, 1)
+    assert turns == [0, 0, 1, 0, 1]

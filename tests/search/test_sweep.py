@@ -210,3 +210,16 @@ def test_moves_are_looked_at_where_a_scout_can_judge_them(
     moved = [one for one in swept if sorted(one.entries) == sorted(hunt.tried[one.parent].entries)]
     assert bool(moved) == scouted
     assert len(moved) < len(swept)
+
+
+def test_a_scout_says_which_neighbours_come_first(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    """One that is the encoder itself is always right."""
+    settings = strategies.Guided(
+        max_encoder_calls=13, beam=1, proposals=1, sweep=12, words=4, near_enough=2.0
+    )
+    [hunt] = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder).run(vectors[:1], [[TEXTS[1]]])
+    cosines = [one.cosine for one in hunt.tried.values() if one.made_by == "sweep"]
+    assert len(cosines) == 12
+    assert cosines == pytest.approx(sorted(cosines, reverse=True), abs=1e-6)
