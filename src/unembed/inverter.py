@@ -24,6 +24,7 @@ from unembed.encoders import Encoder, load_encoder
 from unembed.encoders.surrogate import load_surrogate
 from unembed.errors import MismatchError, UnembedError, UsageError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import PHRASES, Phrases
 from unembed.search.guided import Observer
 from unembed.search.strategies import Guided, make_strategy
 from unembed.search.window import Search, check_guide, search_window
@@ -119,10 +120,19 @@ class Inverter:
     def search(
         self, strategy: Guided, encoder: str | Encoder | None = None, observe: Observer | None = None
     ) -> Search:
-        """A guided search; where the model has a surrogate and another encoder guides, it scouts."""
+        """A guided search, with all that came with the model: its phrases, and its surrogate as a scout,
+        where another encoder guides."""
         guide = self.guide(encoder)
         scout = self.surrogate if self.has_surrogate and encoder != SURROGATE else None
-        return Search(strategy, guide, observe, scout)
+        return Search(strategy, guide, observe, scout, self.phrases)
+
+    @cached_property
+    def phrases(self) -> Phrases | None:
+        """What follows what in the texts that the model learnt from, if that came with it."""
+        folder = self.checkpoint.folder
+        if folder is None or not (folder / PHRASES).exists():
+            return None
+        return Phrases.load(folder / PHRASES, self.checkpoint.vocabulary)
 
     @property
     def has_surrogate(self) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.search.edits import EDITS, LONGEST_MOVE, MASK, move, moves
+from unembed.search.edits import EDITS, MASK, move, moves
 
 
 @pytest.mark.parametrize("name", list(EDITS))
@@ -25,13 +25,10 @@ def test_an_edit(name: str, text: tuple[int, ...], seed: int) -> None:
 @given(text=st.lists(st.integers(0, 50), min_size=1, max_size=9).map(tuple), seed=st.integers(0, 2**32 - 1))
 def test_all_moves(text: tuple[int, ...], seed: int) -> None:
     """The same words in another order, each order once; what `move` does to a few words is among them."""
-    every = moves(text, 10_000, np.random.default_rng(seed))
+    every = moves(text)
     assert len(set(every)) == len(every)
     assert text not in every
     assert all(sorted(one) == sorted(text) for one in every)
-    some = moves(text, 5, np.random.default_rng(seed))
-    assert len(some) == min(5, len(every))
-    assert set(some) <= set(every)
-    if 2 <= len(text) <= LONGEST_MOVE + 1:
+    if len(text) >= 2:
         moved = move(text, np.random.default_rng(seed))
         assert moved == text or moved in every

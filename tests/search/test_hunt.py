@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.search.hunt import HOPE, Hunt, Hypothesis
+from unembed.search.hunt import HOPE, Hunt, Hypothesis, Leftovers
+from unembed.search.scout import Beliefs, unit
 
 FLUENCY = 0.01
 
@@ -59,6 +62,10 @@ def test_the_beam_is_never_worse_than_before(cosines: list[float], new: list[tup
     assert hunt.best.cosine == max([*cosines, *(cosine for cosine, _ in new)])
 
 
+def leftovers(one: Hypothesis, count: int) -> Leftovers:
+    return Leftovers([f"{one.text}, {n}" for n in range(count)], [(n,) for n in range(count)])
+
+
 def test_a_sweep_goes_on_where_the_last_one_ended() -> None:
     """The best text has two turns before the next one has its first; what was tried meanwhile is left out."""
     hunt = begun(0.9, 0.8)
@@ -67,7 +74,7 @@ def test_a_sweep_goes_on_where_the_last_one_ended() -> None:
     for _ in range(4):
         one = hunt.next_to_sweep()
         assert one is not None
-        hunt.neighbours.setdefault(one.text, [(f"{one.text}, {n}", (n,)) for n in range(5)])
+        hunt.neighbours.setdefault(one.text, leftovers(one, 5))
         turns.append((one.text, hunt.sweep(one, 2)))
         hunt.tried[f"{best.text}, 2"] = hypothesis("tried", 0.1)
     assert turns == [
@@ -80,13 +87,13 @@ def test_a_sweep_goes_on_where_the_last_one_ended() -> None:
 
 def test_there_is_nothing_to_sweep_when_all_was_tried() -> None:
     hunt = begun(0.9, 0.8)
-    hunt.neighbours.update((one.text, []) for one in hunt.beam)
+    hunt.neighbours.update((one.text, leftovers(one, 0)) for one in hunt.beam)
     assert hunt.next_to_sweep() is None
 
 
 def test_the_longer_a_text_was_swept_the_later_its_turn() -> None:
     hunt = begun(0.9, 0.8)
-    hunt.neighbours.update((one.text, [(f"{one.text}, {n}", (n,)) for n in range(20)]) for one in hunt.beam)
+    hunt.neighbours.update((one.text, leftovers(one, 20)) for one in hunt.beam)
     turns = []
     for _ in range(5):
         one = hunt.next_to_sweep()
@@ -94,3 +101,38 @@ def test_the_longer_a_text_was_swept_the_later_its_turn() -> None:
         turns.append(hunt.beam.index(one))
         hunt.sweep(one, 1)
     assert turns == [0, 0, 1, 0, 1]
+
+
+def test_what_is_left_over_is_ranked_anew_when_more_is_known() -> None:
+    """Two neighbours look alike to the scout until the text beside one of them turns out to be far away."""
+    target = np.array([1.0, 0.0, 0.0], np.float32)
+    hunt = begun(0.9)
+    hunt.beliefs = Beliefs(target)
+    [best] = hunt.beam
+    scouted = unit(np.array([[0.8, 0.6, 0.0], [0.8, -0.5, 0.0], [0.8, 0.55, 0.0]]))
+    hunt.neighbours[best.text] = replace(leftovers(best, 3), scouted=scouted)
+    assert hunt.sweep(best, 1) == [(1,)]
+    far = np.array([[-1.0, 0.0, 0.0]], np.float32)
+    hunt.beliefs.learn(np.concatenate([scouted[1:2], scouted[2:]]), np.concatenate([target[None], far]))
+    hunt.neighbours[best.text] = replace(leftovers(best, 2), scouted=scouted[[2, 1]])
+    assert hunt.sweep(best, 2) == [(1,), (0,)]
+
+
+def test_neighbours_of_texts_that_left_the_beam_are_forgotten() -> None:
+    hunt = begun(0.9, 0.8)
+    hunt.neighbours.update((one.text, leftovers(one, 3)) for one in hunt.beam)
+    better = hypothesis("better", 0.95, "start 0")
+    hunt.add([better])
+    hunt.scores["better"] = -10.0
+    hunt.settle([better])
+    assert set(hunt.neighbours) == {"start 0"}
+
+
+def test_leftovers_are_joined_without_repeating_any() -> None:
+    one = Leftovers(["a", "b"], [(1,), (2,)], np.eye(2, dtype=np.float32))
+    other = Leftovers(["b", "c"], [(2,), (3,)], np.ones((2, 2), np.float32))
+    both = one.joined(other)
+    assert both.texts == ["a", "b", "c"]
+    assert both.entries == [(1,), (2,), (3,)]
+    assert both.scouted is not None
+    np.testing.assert_array_equal(both.scouted, [[1, 0], [0, 1], [1, 1]])

@@ -11,7 +11,7 @@ from unembed import Inverter
 from unembed.search import strategies
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
-from unembed.search.merge import MERGED, Change, change, merges
+from unembed.search.merge import MERGED, Change, change, merges, pairs
 
 texts = st.lists(st.integers(0, 5), max_size=8).map(tuple)
 
@@ -33,6 +33,19 @@ def test_words_replaced_in_different_places_are_all_replaced(text: Entries, data
     assert len(made) == len(places) - 1
     for count, one in enumerate(made, start=2):
         assert one == tuple(9 + i if i in places[:count] else word for i, word in enumerate(text))
+
+
+@given(texts.filter(lambda text: len(text) > 1), st.data())
+def test_every_two_of_the_edits_are_paired(text: Entries, data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, len(text) - 1), min_size=2, max_size=5))
+    edited = [(*text[:place], 9 + number, *text[place + 1 :]) for number, place in enumerate(places)]
+    wanted = {
+        tuple({places[a]: 9 + a, places[b]: 9 + b}.get(i, word) for i, word in enumerate(text))
+        for a in range(len(places))
+        for b in range(a)
+        if places[a] != places[b]
+    }
+    assert set(pairs(text, edited)) == wanted
 
 
 def test_words_are_put_in_and_left_out_at_once() -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "data": ("data", "Inspect and verify prepared data."),
     "train": ("train", "Train an inverter on prepared data, or go on with a run."),
     "surrogate": ("surrogate", "Train an imitation of an encoder, to be guided by without it."),
+    "phrases": ("phrases", "Count what follows what in texts, for guided searches."),
     "model": ("model", "Look at a trained model, make it smaller, share it."),
     "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
     "evaluate": ("evaluate", "Measure what a model recovers, beside the floors."),

@@ -135,7 +135,7 @@ class Checkpoint(
                         force_download=force_download,
                         local_files_only=local_files_only,
                         token=token,
-                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER, "surrogate/*"],
+                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER, "surrogate/*", "phrases.npz"],
                     )
                 )
             except Exception as error:

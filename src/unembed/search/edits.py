@@ -16,7 +16,6 @@ Edit = Callable[[Entries, np.random.Generator], Entries]
 
 LONGEST_SPAN = 5
 MOST_SCATTERED = 3
-LONGEST_MOVE = 3  # where all moves are looked at
 
 
 def span(text: Entries, random: np.random.Generator) -> Entries:
@@ -70,19 +69,16 @@ def _moved(text: Entries, first: int, size: int, place: int) -> Entries:
     return (*rest[:place], *text[first : first + size], *rest[place:])
 
 
-def moves(text: Entries, count: int, random: np.random.Generator) -> list[Entries]:
-    """All texts in which some words in a row stand elsewhere; where there are more than `count`, some."""
+def moves(text: Entries) -> list[Entries]:
+    """All texts in which some words in a row stand elsewhere."""
     found = dict.fromkeys(
         _moved(text, first, size, place)
-        for size in range(1, min(LONGEST_MOVE, len(text) - 1) + 1)
+        for size in range(1, min(LONGEST_SPAN, len(text) - 1) + 1)
         for first in range(len(text) - size + 1)
         for place in range(len(text) - size + 1)
     )
     found.pop(text, None)
-    every = list(found)
-    if len(every) <= count:
-        return every
-    return [every[place] for place in random.choice(len(every), size=count, replace=False).tolist()]
+    return list(found)
 
 
 def swap(text: Entries, random: np.random.Generator) -> Entries:

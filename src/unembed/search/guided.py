@@ -11,26 +11,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from unembed.decode.noise import combine, vector_seeds
+from unembed.decode.rank import NORMALISE
 from unembed.decode.score import score_texts
 from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import Phrases
 from unembed.search.edits import EDITS, Entries, moves
 from unembed.search.gradient import Substitutions
-from unembed.search.hunt import Hunt, Hypothesis
-from unembed.search.merge import MERGED, merges
+from unembed.search.hunt import Hunt, Hypothesis, Leftovers
+from unembed.search.merge import MERGED, merges, pairs
 from unembed.search.refill import refill
-from unembed.search.scout import Scout
+from unembed.search.scout import Beliefs, Scout, unit
 from unembed.search.strategies import Guided
 from unembed.search.sweep import SWEPT, Neighbour, Sweep
 
 Floats = NDArray[np.float32]
+_T = TypeVar("_T")
 
 # How likely a draft is edited once more: at first, more for each round that brought nothing nearer, at most.
 ONCE_AGAIN, STALE, MOST_AGAIN = 0.1, 0.01, 0.3
@@ -66,8 +70,10 @@ class GuidedSearch:
         seed: int = 0,
         lengths: Sequence[int] | None = None,
         scout: Encoder | None = None,
+        phrases: Phrases | None = None,
     ) -> None:
         self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
+        self._phrases = phrases
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
         self._imitated = encoder.info.digest != checkpoint.config.encoder.digest
@@ -82,6 +88,8 @@ class GuidedSearch:
                 )
             self._substitutions = Substitutions(checkpoint, encoder)
         self._sweep = Sweep(checkpoint, settings.words, settings.missing) if settings.sweep else None
+        # A text of fixed length needs room for its end.
+        self._longest = checkpoint.config.denoiser.max_length - int(checkpoint.vocabulary.fixed_length)
         names = list(EDITS)
         weights = np.array([EDITS[name][0] for name in names])
         self._edits, self._shares = names, weights / weights.sum()
@@ -95,7 +103,7 @@ class GuidedSearch:
         KeyboardInterrupt: the hunts hold the nearest texts so far whenever that is.
         """
         settings = self.settings
-        targets = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        targets = unit(vectors)
         seeds = vector_seeds(vectors, self.seed)  # [n]
         hunts = [
             Hunt(
@@ -107,10 +115,9 @@ class GuidedSearch:
                 fluency=self._fluency,
                 imitated=self._imitated,
                 length=None if self.lengths is None else self.lengths[place],
+                beliefs=None if self._scout is None else Beliefs(target),
             )
-            for place, (target, seed) in enumerate(
-                zip(targets.astype(np.float32), seeds.tolist(), strict=True)
-            )
+            for place, (target, seed) in enumerate(zip(targets, seeds.tolist(), strict=True))
         ]
         began = time.monotonic()
         try:
@@ -143,22 +150,17 @@ class GuidedSearch:
 
     def _propose(self, hunts: Sequence[Hunt], number: int) -> list[list[_Draft]]:
         """Edited texts with their masks filled, for each hunt."""
-        longest = self.checkpoint.config.denoiser.max_length
-        # A text of fixed length needs room for its end.
-        longest -= 1 if self.checkpoint.vocabulary.fixed_length else 0
         drafts: list[_Draft] = []
         owner: list[int] = []
         for place, hunt in enumerate(hunts):
             for parent in hunt.beam:
                 for _ in range(self.settings.proposals):
                     draft = self._edit(hunt, parent)
-                    if 1 <= len(draft.entries) <= longest and hunt.length in (None, len(draft.entries)):
+                    if self._allowed(hunt, draft.entries):
                         drafts.append(draft)
                         owner.append(place)
-        out = [self._merge(hunt, longest) for hunt in hunts]
-        for some, pulled, swept in zip(
-            out, self._substitute(hunts), self._neighbours(hunts, longest), strict=True
-        ):
+        out = [self._merge(hunt) for hunt in hunts]
+        for some, pulled, swept in zip(out, self._substitute(hunts), self._neighbours(hunts), strict=True):
             some += pulled + swept
         if not drafts:  # every edit left the bounds of what may be written
             return out
@@ -178,13 +180,13 @@ class GuidedSearch:
             hunts[place].forward_passes += cost
         return out
 
-    def _merge(self, hunt: Hunt, longest: int) -> list[_Draft]:
+    def _merge(self, hunt: Hunt) -> list[_Draft]:
         """What the last round's nearer texts make together, those of each parent."""
         drafts = [
             _Draft(entries, hunt.target, MERGED, parent, chosen=True)
             for parent, some in hunt.nearer.items()
             for entries in merges(hunt.tried[parent].entries, [one.entries for one in some])
-            if 1 <= len(entries) <= longest and hunt.length in (None, len(entries))
+            if self._allowed(hunt, entries)
         ]
         return drafts[: self.settings.merge]
 
@@ -211,7 +213,7 @@ class GuidedSearch:
             out[place] += [_Draft(entries, hunt.target, "gradient", parent.text) for entries in drafts]
         return out
 
-    def _neighbours(self, hunts: Sequence[Hunt], longest: int) -> list[list[_Draft]]:
+    def _neighbours(self, hunts: Sequence[Hunt]) -> list[list[_Draft]]:
         """Of the texts one word away from one of each hunt's beam, the most promising that are left."""
         out: list[list[_Draft]] = [[] for _ in hunts]
         if self._sweep is None:
@@ -220,7 +222,7 @@ class GuidedSearch:
         chosen = [(hunt, parent) for hunt, parent in zip(hunts, parents, strict=True) if parent is not None]
         new = [(hunt, parent) for hunt, parent in chosen if parent.text not in hunt.neighbours]
         if new:
-            self._survey(self._sweep, new, longest)
+            self._survey(self._sweep, new)
         for drafts, hunt, parent in zip(out, hunts, parents, strict=True):
             if parent is not None:
                 drafts += [
@@ -229,43 +231,80 @@ class GuidedSearch:
                 ]
         return out
 
-    def _survey(self, sweep: Sweep, asked: Sequence[tuple[Hunt, Hypothesis]], longest: int) -> None:
-        """Find what is one word away from these texts, and remember it, the most promising first."""
+    def _allowed(self, hunt: Hunt, entries: Entries) -> bool:
+        """Whether a draft is of a length that the model, and what is known of the text, allow."""
+        return 1 <= len(entries) <= self._longest and hunt.length in (None, len(entries))
+
+    def _survey(self, sweep: Sweep, asked: Sequence[tuple[Hunt, Hypothesis]]) -> None:
+        """Find what is one word away from these texts, and remember it."""
         hunts = [hunt for hunt, _ in asked]
         found = sweep.around(
             [parent.entries for _, parent in asked],
             np.stack([self._beyond(hunt, parent) for hunt, parent in asked]),
-            longest=longest,
+            longest=self._longest,
             lengths=[hunt.length for hunt in hunts],
         )
-        likely = [
+        for hunt, swept in zip(hunts, found, strict=True):
+            hunt.forward_passes += swept.passes
+        drafts = [
             self._worth_a_look(hunt, parent, one.neighbours)
             for (hunt, parent), one in zip(asked, found, strict=True)
         ]
-        texts = self._texts([[one.entries for one in some] for some in likely])
-        fresh = [hunt.fresh(some) for hunt, some in zip(hunts, texts, strict=True)]
-        if self._scout is not None:
-            self._look(self._scout, hunts, texts, fresh)
-        for (hunt, parent), swept, some, mine, places in zip(asked, found, likely, texts, fresh, strict=True):
-            hunt.forward_passes += swept.passes
-            if self._scout is not None:
-                places = self._scout.ranked(hunt, places, mine, [parent.text] * len(mine))
-            hunt.neighbours[parent.text] = [(mine[place], some[place].entries) for place in places]
+        left = self._leftovers(hunts, drafts)
+        if self._scout is not None and self.settings.pairs:
+            paired = [
+                self._pairs(hunt, parent, some) for (hunt, parent), some in zip(asked, left, strict=True)
+            ]
+            left = [
+                one.joined(other) for one, other in zip(left, self._leftovers(hunts, paired), strict=True)
+            ]
+        for (hunt, parent), some in zip(asked, left, strict=True):
+            hunt.neighbours[parent.text] = some
 
-    def _worth_a_look(
-        self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour]
-    ) -> list[Neighbour]:
+    def _leftovers(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[Entries]]) -> list[Leftovers]:
+        """What is new of these drafts of each hunt, with the scout's vectors if there is one."""
+        texts = self._texts(drafts)
+        out = []
+        for hunt, some, mine in zip(hunts, drafts, texts, strict=True):
+            fresh = hunt.fresh(mine)
+            out.append(Leftovers([mine[place] for place in fresh], [some[place] for place in fresh]))
+        if self._scout is not None:
+            looks = self._scout.look([one.texts for one in out])
+            out = [replace(one, scouted=vectors) for one, vectors in zip(out, looks, strict=True)]
+        if self._phrases is not None:
+            out = [replace(one, scores=self._said(self._phrases, one.entries)) for one in out]
+        return out
+
+    @staticmethod
+    def _said(phrases: Phrases, texts: Sequence[Entries]) -> Floats:
+        """How likely texts are by their phrases, as `rank.text_score` weighs lengths.  # [n]"""
+        lengths = np.array([max(len(entries), 1) for entries in texts])
+        out: Floats = (np.array(phrases.log_probs(texts)) / lengths**NORMALISE).astype(np.float32)
+        return out
+
+    def _pairs(self, hunt: Hunt, parent: Hypothesis, left: Leftovers) -> list[Entries]:
+        """Of a text's most promising neighbours, every two at once."""
+        best = [left.entries[place] for place in hunt.ranked(left)[: self.settings.pairs]]
+        return [draft for draft in pairs(parent.entries, best) if self._allowed(hunt, draft)]
+
+    def _worth_a_look(self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour]) -> list[Entries]:
         """The likeliest first; then, where a scout can judge them, words that the text lacks and moves."""
         ranked = sorted(neighbours, key=lambda one: -one.log_prob)
-        likely = [one for one in ranked if not one.missing][:LOOKED_AT]
+        likely = [one.entries for one in ranked if not one.missing][:LOOKED_AT]
         if self._scout is None:
             return likely
-        moved = moves(parent.entries, self.settings.moves, hunt.random)
-        return [
-            *likely,
-            *(one for one in ranked if one.missing),
-            *(Neighbour(entries, -np.inf) for entries in moved),
-        ]
+        lacking = [one.entries for one in ranked if one.missing]
+        return [*likely, *lacking, *self._moves(hunt, parent)]
+
+    def _moves(self, hunt: Hunt, parent: Hypothesis) -> list[Entries]:
+        """Texts in which some words stand elsewhere: those whose phrases are likeliest, or any."""
+        every = moves(parent.entries)
+        count = min(self.settings.moves, len(every))
+        if self._phrases is None:
+            places = hunt.random.choice(len(every), size=count, replace=False).tolist() if every else []
+        else:
+            places = np.argsort(-self._said(self._phrases, every), kind="stable")[:count].tolist()
+        return _at(every, places)
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
         name, entries = "", parent.entries
@@ -289,17 +328,25 @@ class GuidedSearch:
         """Embed what is new of each hunt's drafts, within its budget, and let it keep the nearest."""
         texts = self._texts([[draft.entries for draft in some] for some in drafts])
         chosen = [hunt.fresh(some) for hunt, some in zip(hunts, texts, strict=True)]  # places of each
+        looks = [np.zeros((0, 1), np.float32) for _ in hunts]  # [k, D] each
         if self._scout is not None:
-            chosen = self._scouted(self._scout, hunts, drafts, texts, chosen)
+            looks = self._scout.look([_at(some, places) for some, places in zip(texts, chosen, strict=True)])
+            kept = [
+                self._promising(hunt, [mine[place] for place in places], look)
+                for hunt, mine, places, look in zip(hunts, drafts, chosen, looks, strict=True)
+            ]
+            looks = [look[some] for look, some in zip(looks, kept, strict=True)]
+            chosen = [_at(places, some) for places, some in zip(chosen, kept, strict=True)]
         chosen = [places[: hunt.left] for hunt, places in zip(hunts, chosen, strict=True)]
-        wanted = [some[place] for some, places in zip(texts, chosen, strict=True) for place in places]
-        vectors = self.encoder.encode(wanted) if wanted else np.zeros((0, 1), np.float32)  # [m, D]
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        wanted = [text for some, places in zip(texts, chosen, strict=True) for text in _at(some, places)]
+        vectors = unit(self.encoder.encode(wanted)) if wanted else np.zeros((0, 1), np.float32)  # [m, D]
         first = 0
         new: list[list[Hypothesis]] = []
-        for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
+        for hunt, mine, some, places, look in zip(hunts, drafts, texts, chosen, looks, strict=True):
             own = vectors[first : first + len(places)]  # [k, D]
             first += len(places)
+            if hunt.beliefs is not None and places:
+                hunt.beliefs.learn(look[: len(places)], own)
             cosines = (own @ hunt.target).tolist() if places else []
             new.append(
                 [
@@ -317,8 +364,12 @@ class GuidedSearch:
                     )
                 ]
             )
+        if self._fluency and self._phrases is not None:
+            for hunt, found in zip(hunts, new, strict=True):
+                scores = self._said(self._phrases, [one.entries for one in found])
+                hunt.scores.update(zip([one.text for one in found], scores.tolist(), strict=True))
         promising = [hunt.add(some) for hunt, some in zip(hunts, new, strict=True)]
-        if self._fluency:
+        if self._fluency and self._phrases is None:
             self._score(hunts, promising)
         for hunt, every, few in zip(hunts, new, promising, strict=True):
             hunt.settle(few if self._fluency else every)
@@ -344,32 +395,25 @@ class GuidedSearch:
             hunt.scores[one.text] = score
             hunt.forward_passes += min(len(one.entries), SCORING)
 
-    def _scouted(
-        self,
-        scout: Scout,
-        hunts: Sequence[Hunt],
-        drafts: Sequence[Sequence[_Draft]],
-        texts: Sequence[Sequence[str]],
-        chosen: Sequence[list[int]],
-    ) -> list[list[int]]:
-        """Of each hunt's new drafts, those that promise most: one in `scout`, and those chosen already."""
-        self._look(scout, hunts, texts, chosen)
-        out = []
-        for hunt, mine, some, places in zip(hunts, drafts, texts, chosen, strict=True):
-            parents = [draft.parent for draft in mine]
-            sure = [place for place in places if mine[place].chosen]
-            others = [place for place in places if not mine[place].chosen]
-            count = len(others) if hunt.best is None else -(-len(others) // self.settings.scout)
-            out.append(sure + sorted(scout.ranked(hunt, others, some, parents)[:count]))
-        return out
+    def _promising(self, hunt: Hunt, drafts: Sequence[_Draft], look: Floats) -> list[int]:
+        """Of new drafts that the scout saw as `look` [k, D], places of those to embed: one in `scout`.
 
-    @staticmethod
-    def _look(
-        scout: Scout, hunts: Sequence[Hunt], texts: Sequence[Sequence[str]], chosen: Sequence[Sequence[int]]
-    ) -> None:
-        scout.look(
-            hunts, [[some[place] for place in places] for some, places in zip(texts, chosen, strict=True)]
-        )
+        Those that were chosen among many already come first.
+        """
+        sure = [place for place, draft in enumerate(drafts) if draft.chosen]
+        others = [place for place, draft in enumerate(drafts) if not draft.chosen]
+        if hunt.best is None or hunt.beliefs is None or not others:
+            return sure + others
+        entries = [drafts[place].entries for place in others]
+        left = Leftovers([""] * len(others), entries, look[others])
+        if self._phrases is not None:
+            left = replace(left, scores=self._said(self._phrases, entries))
+        count = -(-len(others) // self.settings.scout)
+        return sure + sorted(others[place] for place in hunt.ranked(left)[:count])
+
+
+def _at(values: Sequence[_T], places: Sequence[int]) -> list[_T]:
+    return [values[place] for place in places]
 
 
 def _numbers_within(owner: Sequence[int]) -> list[int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unembed.search.scout import Beliefs
 
 LEAST_SCORE = -50.0  # the model finds nothing less likely than that
 HOPE = 1.0  # by so much an edited text's score may exceed its parent's; one that needs more is not scored
@@ -24,6 +26,44 @@ class Hypothesis:
     made_by: str  # the edit that made it
     parent: str | None = None  # the text that was edited
     call: int = 0  # the encoder call that it cost, counted from 1
+
+
+@dataclass
+class Leftovers:
+    """Texts one edit away from another that are not embedded yet, most promising first."""
+
+    texts: list[str]
+    entries: list[tuple[int, ...]]
+    scouted: NDArray[np.float32] | None = None  # [n, D] the scout's vectors of them
+    scores: NDArray[np.float32] | None = None  # [n] how likely each is, where that is known without a pass
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def without(self, texts: Container[str]) -> Leftovers:
+        kept = [place for place, text in enumerate(self.texts) if text not in texts]
+        if len(kept) == len(self):
+            return self
+        return Leftovers(
+            [self.texts[place] for place in kept],
+            [self.entries[place] for place in kept],
+            None if self.scouted is None else self.scouted[kept],
+            None if self.scores is None else self.scores[kept],
+        )
+
+    def joined(self, other: Leftovers) -> Leftovers:
+        """Both, in this order; what is in both stays where it is first."""
+        other = other.without(set(self.texts))
+        return Leftovers(
+            [*self.texts, *other.texts],
+            [*self.entries, *other.entries],
+            _both(self.scouted, other.scouted),
+            _both(self.scores, other.scores),
+        )
+
+
+def _both(one: NDArray[np.float32] | None, other: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+    return None if one is None or other is None else np.concatenate([one, other])
 
 
 @dataclass
@@ -46,11 +86,10 @@ class Hunt:
     forward_passes: int = 0
     idle: int = 0  # rounds without a new text
     pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
-    # By text: what is one word away and not embedded yet, most promising first; and how often it was swept.
-    neighbours: dict[str, list[tuple[str, tuple[int, ...]]]] = field(default_factory=dict)
-    swept: Counter[str] = field(default_factory=Counter)
+    neighbours: dict[str, Leftovers] = field(default_factory=dict)  # of texts of the beam
+    swept: Counter[str] = field(default_factory=Counter)  # how often it was a text's turn
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
-    scouted: dict[str, float] = field(default_factory=dict)  # cosines by the scout
+    beliefs: Beliefs | None = None  # what a scout's errors are around the target
     nearer: dict[str, list[Hypothesis]] = field(default_factory=dict)  # by parent, what beat it last round
     stale: int = 0  # rounds without a better text
     _seen: int = 0  # the call of the best text when the beam was last chosen
@@ -112,6 +151,8 @@ class Hunt:
         if self.imitated:
             self._compare(sorted(hypotheses, key=lambda one: one.call), self.value)
         self.beam = sorted([*self.beam, *hypotheses], key=lambda one: -self.value(one))[: self.width]
+        near = {one.text for one in self.beam}
+        self.neighbours = {text: left for text, left in self.neighbours.items() if text in near}
         latest = self.history[-1].call if self.history else 0
         self.stale = 0 if latest > self._seen else self.stale + 1
         self._seen = latest
@@ -126,11 +167,21 @@ class Hunt:
         return min(left)[2] if left else None
 
     def sweep(self, one: Hypothesis, count: int) -> list[tuple[int, ...]]:
-        """Take the next neighbours of a text."""
-        left = [(text, entries) for text, entries in self.neighbours[one.text] if text not in self.tried]
-        self.neighbours[one.text] = left[count:]
+        """Take the next neighbours of a text: those that promise most, by all that is known now."""
         self.swept[one.text] += 1
-        return [entries for _, entries in left[:count]]
+        left = self.neighbours[one.text].without(self.tried)
+        order = self.ranked(left)[:count]
+        self.neighbours[one.text] = left.without({left.texts[place] for place in order})
+        return [left.entries[place] for place in order]
+
+    def ranked(self, left: Leftovers) -> list[int]:
+        """Places of texts to be embedded, the most promising first; without a scout, as they are."""
+        if self.beliefs is None or left.scouted is None:
+            return list(range(len(left)))
+        promise = self.beliefs.foretold(left.scouted)  # [n]
+        if left.scores is not None:
+            promise += np.float32(self.fluency) * np.maximum(left.scores, LEAST_SCORE)
+        return np.argsort(-promise, kind="stable").tolist()  # type: ignore[no-any-return]
 
     def _compare(self, hypotheses: Sequence[Hypothesis], worth: Callable[[Hypothesis], float]) -> None:
         for one in hypotheses:

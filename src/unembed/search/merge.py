@@ -52,6 +52,17 @@ def merges(text: Entries, edited: Sequence[Entries]) -> list[Entries]:
     return out
 
 
+def pairs(text: Entries, edited: Sequence[Entries]) -> list[Entries]:
+    """Every two of a text's edits at once that do not meet."""
+    changes = [change(text, one) for one in edited]
+    return [
+        _apply(text, (one, other))
+        for place, one in enumerate(changes)
+        for other in changes[place + 1 :]
+        if not one.meets(other)
+    ]
+
+
 def _apply(text: Entries, changes: Sequence[Change]) -> Entries:
     """All of them, from the last to the first, so that places stay what they were."""
     for first, end, put in sorted(changes, reverse=True):

@@ -26,6 +26,7 @@ class Guided:
     words: int = 10  # likeliest words that a sweep looks at, at each place
     missing: int = 150  # words that a sweep puts where they fit best: the likeliest that the text lacks
     moves: int = 150  # texts in which a few words stand elsewhere that a sweep looks at
+    pairs: int = 12  # of a sweep's most promising texts, so many are also looked at two by two
     merge: int = 10  # texts that make several of the last round's gains at once, at most, a round
     scout: int = 3  # of so many new drafts, one is embedded: the model's surrogate, if it has one, chooses
     steps: int = 4  # forward passes that fill an edit's masks, at most
@@ -41,8 +42,9 @@ class Guided:
     def __post_init__(self) -> None:
         for name, least in {
             "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
-            "words": 1, "missing": 0, "moves": 0, "merge": 0, "scout": 1, "steps": 1, "temperature": 0,
-            "overshoot": 0, "fluency": 0, "fluency_imitated": 0, "gradient": 0, "patience": 1,
+            "words": 1, "missing": 0, "moves": 0, "pairs": 0, "merge": 0, "scout": 1, "steps": 1,
+            "temperature": 0, "overshoot": 0, "fluency": 0, "fluency_imitated": 0, "gradient": 0,
+            "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")

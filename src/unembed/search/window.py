@@ -15,6 +15,7 @@ from unembed.decode.window import Settings, invert_window
 from unembed.encoders.base import Encoder
 from unembed.errors import MismatchError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import Phrases
 from unembed.search.guided import GuidedSearch, Observer
 from unembed.search.hunt import Hunt, Hypothesis
 from unembed.search.strategies import Guided
@@ -30,6 +31,7 @@ class Search:
     encoder: Encoder
     observe: Observer | None = None
     scout: Encoder | None = None  # looks at drafts before the encoder is called
+    phrases: Phrases | None = None  # tells sentences from heaps of words
     interrupted: bool = False  # by Ctrl-C: what is left is only decoded
 
 
@@ -55,6 +57,7 @@ def search_window(
         seed=settings.seed,
         lengths=None if lengths is None else lengths.tolist(),
         scout=search.scout,
+        phrases=search.phrases,
     )
     hunts = guided.run(window, starts, search.observe)
     search.interrupted = guided.interrupted

@@ -1,0 +1,56 @@
+"""`unembed phrases`: what follows what in texts, so that a search tells sentences from heaps of words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unembed.cli.console import json_option, print_json, say
+from unembed.cli.options import build_config, options_from
+from unembed.train.phrases import PhrasesConfig
+
+_EXAMPLES = """\b
+Examples:
+  unembed phrases --model runs/short/best --source en=corpus.txt.gz
+  unembed phrases --model models/mine --source en=short.txt.gz --source en=wiki.txt.gz --min-triples 2
+"""
+
+
+@click.command(epilog=_EXAMPLES, no_args_is_help=True)
+@click.option("--model", required=True, type=click.Path(path_type=Path), help="Folder of the model.")
+@options_from(PhrasesConfig)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: the model's folder]"
+)
+@json_option
+def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> None:
+    """Count what follows what in texts, and put it into a model's folder.
+
+    A guided search then weighs each text by its phrases (docs/guided.md). No vectors are needed; texts
+    that are held out from training are left out here too.
+    """
+    settings = build_config(PhrasesConfig, typed)
+    from unembed.model.checkpoint import Checkpoint
+    from unembed.model.phrases import PHRASES
+    from unembed.train.phrases import count_phrases
+
+    counted = count_phrases(settings, Checkpoint.from_pretrained(str(model)), quiet=as_json)
+    file = output if output is not None else model / PHRASES
+    counted.phrases.save(file)
+    figures = {
+        "texts": counted.texts,
+        "held_out": counted.held_out,
+        "repeated": counted.repeated,
+        "pairs": len(counted.phrases.pairs),
+        "triples": len(counted.phrases.triples),
+        "bytes": file.stat().st_size,
+    }
+    if as_json:
+        print_json({"phrases": str(file), **figures})
+    else:
+        say(
+            f"{file}: {figures['pairs']:,} pairs and {figures['triples']:,} triples "
+            f"of {counted.texts:,} texts, {figures['bytes'] / 1e6:.1f} MB; {counted.held_out:,} are held out."
+        )

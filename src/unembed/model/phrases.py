@@ -1,0 +1,290 @@
+"""What follows what: word triples of the training texts, counted, as a language model of the entries.
+
+The denoiser knows what a vector says, and finds texts likely that say it in any order. This knows nothing
+of vectors and tells sentences from heaps of words. It is Kneser and Ney's: absolute discounting, where each
+order leaves what it discounts to the next lower one,
+
+    p(c | a b) = max(n(abc) - D, 0) / n(ab) + left(ab) p(c | b)
+    p(c | b)   = max(n(bc) - D, 0) / n(b) + left(b) p(c)
+    p(c)       ~ the number of different words that c was seen behind
+
+with left(.) what makes each of them sum to one. Pairs and triples that occur seldom are not kept.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unembed.errors import DataError, MismatchError
+from unembed.files import atomic_write, digest_bytes
+from unembed.model.vocabulary import Vocabulary
+
+PHRASES = "phrases.npz"
+FORMAT = 1
+DISCOUNT = 0.75
+SMOOTHING = 0.1  # what a word that was never seen counts, beside those that were
+RATIO = 1.25  # counts are kept as powers of it
+AT_ONCE = 4_000_000  # entries that are counted together
+
+Ints = NDArray[np.int64]
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """Counts of entries; two more stand for a text's begin (`size`) and end (`size + 1`)."""
+
+    size: int  # of the vocabulary
+    vocabulary: str  # its digest
+    behind: Ints  # [S] in how many different words' company each was seen, of all pairs
+    totals: Ints  # [S] how often each was seen before another
+    pairs: Ints  # [P] first * S + second, ascending
+    pair_counts: Doubles  # [P]
+    triples: Ints  # [T] place of the first two among the pairs * S + third, ascending
+    triple_counts: Doubles  # [T]
+
+    @classmethod
+    def count(
+        cls,
+        texts: Iterable[Sequence[int]],
+        vocabulary: Vocabulary,
+        *,
+        min_pairs: int = 2,
+        min_triples: int = 2,
+    ) -> Phrases:
+        """Count texts, given as the model's entries; keep what occurs at least so often."""
+        size = len(vocabulary)
+        width = size + 2
+        pairs, triples = _Counter(), _Counter()
+        for flat in _flattened(texts, size):  # begin, words, end; begin, words, end; ...
+            one, two, three = flat[:-2], flat[1:-1], flat[2:]
+            within = flat[1:] != size  # the second is not another text's begin
+            pairs.add((flat[:-1] * width + flat[1:])[within])
+            within = (two != size) & (three != size)
+            triples.add(((one * width + two) * width + three)[within])
+        keys, counts = pairs.result()
+        totals = np.bincount(keys // width, weights=counts, minlength=width).astype(np.int64)
+        behind = np.bincount(keys % width, minlength=width)
+        often = counts >= min_pairs
+        keys, counts = keys[often], counts[often]
+        triple_keys, triple_counts = triples.result()
+        often = triple_counts >= min_triples
+        triple_keys, triple_counts = triple_keys[often], triple_counts[often]
+        place, known = _find(keys, triple_keys // width)
+        kept = place[known] * width + triple_keys[known] % width
+        return cls(
+            size,
+            vocabulary_digest(vocabulary),
+            behind,
+            totals,
+            keys,
+            _rounded(_levels(counts)),
+            kept,
+            _rounded(_levels(triple_counts[known])),
+        )
+
+    def log_probs(self, texts: Sequence[Sequence[int]]) -> list[float]:
+        """Of each text with its end, in nats."""
+        if not texts:
+            return []
+        flat = np.concatenate([[self.size, *text, self.size + 1] for text in texts])
+        lengths = np.array([len(text) + 1 for text in texts])  # words and end
+        ends = np.cumsum(lengths + 1) - 1  # of each text, in flat
+        word = np.ones(len(flat), dtype=bool)
+        word[ends - lengths] = False  # the begins
+        at = np.nonzero(word)[0]
+        second, third = flat[at - 1], flat[at]
+        first = np.where(second == self.size, 0, flat[np.maximum(at - 2, 0)])
+        # Texts that are asked for together are mostly alike: each of their triples is looked up once.
+        width = self.size + 2
+        keys, place = np.unique((first * width + second) * width + third, return_inverse=True)
+        several = self._probability(keys // width**2, keys // width % width, keys % width)
+        each = np.log(several)[place]
+        return np.add.reduceat(each, np.cumsum(lengths) - lengths).tolist()  # type: ignore[no-any-return]
+
+    def _probability(self, first: Ints, second: Ints, third: Ints) -> Doubles:
+        """p(third | first second); where `second` is the begin, there is no first.  # [n]"""
+        width = self.size + 2
+        place, known = _find(self.pairs, second * width + third)
+        out = self._left_of_words[second] * self._words[third]
+        out[known] += self._pair_shares[place[known]]
+        context, seen = _find(self.pairs, first * width + second)
+        seen &= second != self.size
+        out[seen] *= self._left_of_pairs[context[seen]]
+        place, known = _find(self.triples, context * width + third)
+        known &= seen
+        out[known] += self._triple_shares[place[known]]
+        return out
+
+    @cached_property
+    def _words(self) -> Doubles:  # [S] p(c)
+        weights = self.behind + SMOOTHING
+        weights[self.size] = 0.0  # no text begins within another
+        out: Doubles = weights / weights.sum()
+        return out
+
+    @cached_property
+    def _by_pairs(self) -> tuple[Doubles, Doubles]:
+        return _discounted(self.pairs // (self.size + 2), self.pair_counts, self.totals.astype(np.float64))
+
+    @cached_property
+    def _by_triples(self) -> tuple[Doubles, Doubles]:
+        return _discounted(self.triples // (self.size + 2), self.triple_counts, self.pair_counts)
+
+    @property
+    def _pair_shares(self) -> Doubles:  # [P]
+        return self._by_pairs[0]
+
+    @property
+    def _left_of_words(self) -> Doubles:  # [S]
+        return self._by_pairs[1]
+
+    @property
+    def _triple_shares(self) -> Doubles:  # [T]
+        return self._by_triples[0]
+
+    @property
+    def _left_of_pairs(self) -> Doubles:  # [P]
+        return self._by_triples[1]
+
+    def save(self, file: Path) -> None:
+        """Write it: differences instead of words, high and low bytes apart, compressed."""
+        width = self.size + 2
+        arrays: dict[str, NDArray[np.generic]] = {
+            "format": np.array(FORMAT),
+            "size": np.array(self.size),
+            "vocabulary": np.frombuffer(bytes.fromhex(self.vocabulary), dtype=np.uint8),
+            "behind": self.behind.astype(np.uint32),
+            "totals": self.totals.astype(np.uint64),
+            **_grams("pair", self.pairs, self.pair_counts, width, width),
+            **_grams("triple", self.triples, self.triple_counts, width, len(self.pairs)),
+        }
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
+        with atomic_write(file) as opened:
+            opened.write(packed.getvalue())
+
+    @classmethod
+    def load(cls, file: Path, vocabulary: Vocabulary) -> Phrases:
+        """Read it; a damaged file, or one for another vocabulary, is an error."""
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                read = {name: arrays[name] for name in arrays.files}
+            size = int(read["size"])
+            if int(read["format"]) != FORMAT:
+                raise DataError(f"{file} is of another version of this program.")
+            given = read["vocabulary"].tobytes().hex()
+            if given == vocabulary_digest(vocabulary):
+                pairs, pair_counts = _read_grams(read, "pair", size + 2)
+                triples, triple_counts = _read_grams(read, "triple", size + 2)
+                behind, totals = read["behind"].astype(np.int64), read["totals"].astype(np.int64)
+                return cls(size, given, behind, totals, pairs, pair_counts, triples, triple_counts)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise DataError(
+                f"{file} is damaged: {error}", hint="Count anew: unembed phrases --help"
+            ) from error
+        raise MismatchError(
+            f"{file} was counted with another vocabulary than the model's.",
+            hint="Count anew for this model: unembed phrases --model MODEL --data DATA",
+        )
+
+
+def vocabulary_digest(vocabulary: Vocabulary) -> str:
+    """sha256 of the tokenizer's ids in their order."""
+    return digest_bytes(vocabulary.token_ids.astype("<i4").tobytes())
+
+
+class _Counter:
+    """How often keys occur, in as much memory as there are different ones."""
+
+    def __init__(self) -> None:
+        self._keys: Ints = np.zeros(0, dtype=np.int64)
+        self._counts: Ints = np.zeros(0, dtype=np.int64)
+
+    def add(self, keys: Ints) -> None:
+        new, counts = np.unique(keys, return_counts=True)
+        every = np.concatenate([self._keys, new])
+        self._keys, place = np.unique(every, return_inverse=True)
+        weights = np.concatenate([self._counts, counts])
+        self._counts = np.bincount(place, weights=weights, minlength=len(self._keys)).astype(np.int64)
+
+    def result(self) -> tuple[Ints, Ints]:
+        return self._keys, self._counts
+
+
+def _flattened(texts: Iterable[Sequence[int]], size: int) -> Iterable[Ints]:
+    """Texts in a row, begins and ends between them, a few million entries at a time."""
+    flat: list[int] = []
+    for text in texts:
+        flat += (size, *text, size + 1)
+        if len(flat) >= AT_ONCE:
+            yield np.array(flat, dtype=np.int64)
+            flat = []
+    if flat:
+        yield np.array(flat, dtype=np.int64)
+
+
+def _find(keys: Ints, wanted: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Where among ascending keys each wanted one is, and whether it is there at all.  # [n], [n]"""
+    if not len(keys):
+        return np.zeros_like(wanted), np.zeros(len(wanted), dtype=bool)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return place, keys[place] == wanted
+
+
+def _discounted(context: Ints, counts: Doubles, totals: Doubles) -> tuple[Doubles, Doubles]:
+    """What each has of its context, and what every context leaves to the lower order.  # [n], [contexts]"""
+    sums = np.bincount(context, weights=counts, minlength=len(totals))
+    totals = np.maximum(totals, sums)  # counts are rounded
+    shares = np.maximum(counts - DISCOUNT, 0.0) / totals[context]
+    held = np.bincount(context, weights=shares, minlength=len(totals))
+    return shares, (1.0 - held).astype(np.float64)
+
+
+def _levels(counts: NDArray[np.generic]) -> NDArray[np.uint8]:
+    out: NDArray[np.uint8] = np.round(np.log(counts.astype(np.float64)) / np.log(RATIO)).astype(np.uint8)
+    return out
+
+
+def _rounded(levels: NDArray[np.uint8]) -> Doubles:
+    return RATIO ** levels.astype(np.float64)
+
+
+def _grams(
+    name: str, keys: Ints, counts: Doubles, width: int, contexts: int
+) -> dict[str, NDArray[np.generic]]:
+    """Ascending keys as arrays that compress well: how many each context has, and the steps between them."""
+    context, word = keys // width, keys % width
+    first = np.diff(context, prepend=-1) != 0
+    steps = np.where(first, word, np.diff(word, prepend=0)).astype(np.uint32)
+    held = np.bincount(context, minlength=contexts).astype(np.uint32)
+    out: dict[str, NDArray[np.generic]] = {f"{name}_counts": _levels(counts)}
+    for kind, values in (("held", held), ("steps", steps)):
+        for byte in range(4):
+            out[f"{name}_{kind}_{byte}"] = (values >> (8 * byte)).astype(np.uint8)
+    return out
+
+
+def _read_grams(arrays: dict[str, NDArray[np.generic]], name: str, width: int) -> tuple[Ints, Doubles]:
+    held, steps = (
+        sum(arrays[f"{name}_{kind}_{byte}"].astype(np.int64) << (8 * byte) for byte in range(4))
+        for kind in ("held", "steps")
+    )
+    assert isinstance(held, np.ndarray)
+    assert isinstance(steps, np.ndarray)
+    levels = arrays[f"{name}_counts"]
+    if held.sum() != len(steps) or len(steps) != len(levels):
+        raise ValueError(f"the numbers of its {name}s differ")
+    context = np.repeat(np.arange(len(held)), held)
+    sums = np.concatenate([[0], np.cumsum(steps)])
+    starts = np.cumsum(held) - held
+    word = sums[1:] - sums[starts[context]]
+    return context * width + word, _rounded(levels.astype(np.uint8))
