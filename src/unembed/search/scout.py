@@ -35,7 +35,10 @@ class Scout:
     def look(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
         """Unit vectors of each hunt's texts, those of all hunts read together.  # [k, D] each"""
         wanted = list(dict.fromkeys(text for some in texts for text in some))
-        vectors = unit(self._encoder.encode(wanted)) if wanted else np.zeros((0, 1), np.float32)
+        if wanted:
+            vectors = unit(self._encoder.encode(wanted))  # [m, D]
+        else:
+            vectors = np.zeros((0, self._encoder.info.dimension), np.float32)
         places = {text: place for place, text in enumerate(wanted)}
         return [vectors[[places[text] for text in some]] for some in texts]
 
