@@ -54,9 +54,19 @@ def test_the_same_seed_gives_the_same_texts(inverter, vectors):
 def test_the_bundle_is_small_and_holds_no_pickle():
     model = {path.name for path in BUNDLED.iterdir() if path.is_file()}
     surrogate = {path.name for path in (BUNDLED / "surrogate").iterdir()}
-    assert model == {"config.json", "model.safetensors", "tokenizer.json", "README.md"}
+    assert model == {"config.json", "model.safetensors", "tokenizer.json", "README.md", "phrases.npz"}
     assert surrogate == {"surrogate.json", "model.safetensors", "tokenizer.json"}
     assert sum(path.stat().st_size for path in BUNDLED.rglob("*") if path.is_file()) <= 60_000_000
+
+
+def test_its_phrases_tell_sentences_from_their_words_in_another_order(inverter):
+    texts = ["i do not want to go there.", "she lives in a small house near the river.", "what time is it?"]
+    tokenizer, vocabulary = inverter.checkpoint.tokenizer, inverter.checkpoint.vocabulary
+    ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    entries = [vocabulary.encode(np.array(some)).tolist() for some in ids]
+    right = inverter.phrases.log_probs(entries)
+    wrong = inverter.phrases.log_probs([some[::-1] for some in entries])
+    assert all(one > other + 10 for one, other in zip(right, wrong, strict=True))
 
 
 def test_a_round_trip_by_command_line():

@@ -32,6 +32,9 @@ unembed=${UNEMBED:-unembed}
   -o "$STATE/runs/surrogate-all"
 cp -r "$STATE/runs/surrogate-all/latest" "$STATE/minilm-en/surrogate"
 
+# What follows what: counted in all texts but the held-out ones.
+"$unembed" phrases --model "$STATE/minilm-en" --source en="$TEXTS/en_short.txt.gz" --source en="$TEXTS/en_wiki_news.txt.gz"
+
 # What it recovers, and its card.
 measure() { "$unembed" evaluate --model "$STATE/minilm-en" --samples 1000 "${@:2}" -o "$STATE/evaluations/$1"; }
 measure short-known --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --known-length --lengths

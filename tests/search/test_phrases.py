@@ -51,12 +51,30 @@ def test_every_text_is_scored_by_its_phrases_and_none_by_the_denoiser(
     search = GuidedSearch(told.checkpoint, encoder, SETTINGS, scout=scout, phrases=phrases)
     for hunt in search.run(vectors, starts(told, vectors)):
         assert hunt.calls == 60
-        assert set(hunt.scores) == set(hunt.tried)
+        assert not hunt.scores
+        assert set(hunt.said) == set(hunt.tried)
         for text, one in hunt.tried.items():
             [wanted] = phrases.log_probs([one.entries])
-            assert hunt.scores[text] == pytest.approx(wanted / len(one.entries) ** NORMALISE, rel=1e-5)
+            assert hunt.said[text] == pytest.approx(wanted / len(one.entries) ** NORMALISE, rel=1e-5)
         values = [hunt.value(one) for one in hunt.beam]
         assert values == sorted((hunt.value(one) for one in hunt.tried.values()), reverse=True)[: len(values)]
+
+
+def test_where_an_imitation_guides_the_denoisers_word_counts_too(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, phrases: Phrases
+) -> None:
+    other = CountingEncoder(tokenizer=toy.wordpiece(), name="imitation")
+    other.info = other.info.model_copy(update={"digest": "another"})
+    settings = replace(SETTINGS, fluency_imitated=0.02)
+    for hunt in GuidedSearch(told.checkpoint, other, settings, phrases=phrases).run(
+        vectors, starts(told, vectors)
+    ):
+        assert hunt.scores
+        for one in hunt.beam:
+            both = hunt.scores[one.text] + hunt.said[one.text]
+            assert hunt.value(one) == pytest.approx(one.cosine + 0.02 * both)
+        assert hunt.best is not None
+        assert hunt.value(hunt.best) == pytest.approx(hunt.value(hunt.beam[0]))
 
 
 def test_the_same_seed_gives_the_same_result(
@@ -78,7 +96,7 @@ def test_of_two_that_look_equally_near_the_likelier_one_comes_first() -> None:
     look = np.array([[0.8, 0.6], [0.8, -0.6], [0.81, 0.586]], np.float32)
     left = Leftovers(["a", "b", "c"], [(1,), (2,), (3,)], look)
     assert hunt.ranked(left)[0] == 2
-    left.scores = np.array([-30.0, -20.0, -25.0], np.float32)
+    left.said = np.array([-30.0, -20.0, -25.0], np.float32)
     assert hunt.ranked(left) == [1, 2, 0]
 
 

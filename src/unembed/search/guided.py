@@ -78,6 +78,8 @@ class GuidedSearch:
         self.interrupted = False
         self._imitated = encoder.info.digest != checkpoint.config.encoder.digest
         self._fluency = settings.fluency_imitated if self._imitated else settings.fluency
+        # Phrases tell nonsense, without a pass. Where cosines are uncertain, the denoiser's word counts too.
+        self._scores = bool(self._fluency) and (phrases is None or self._imitated)
         self._scout = None if scout is None or settings.scout == 1 else Scout(scout)
         self._substitutions: Substitutions | None = None
         if settings.gradient:
@@ -113,6 +115,7 @@ class GuidedSearch:
                 width=settings.beam,
                 near_enough=settings.near_enough,
                 fluency=self._fluency,
+                scored=self._scores,
                 imitated=self._imitated,
                 length=None if self.lengths is None else self.lengths[place],
                 beliefs=None if self._scout is None else Beliefs(target),
@@ -272,7 +275,7 @@ class GuidedSearch:
             looks = self._scout.look([one.texts for one in out])
             out = [replace(one, scouted=vectors) for one, vectors in zip(out, looks, strict=True)]
         if self._phrases is not None:
-            out = [replace(one, scores=self._said(self._phrases, one.entries)) for one in out]
+            out = [replace(one, said=self._said(self._phrases, one.entries)) for one in out]
         return out
 
     @staticmethod
@@ -364,12 +367,12 @@ class GuidedSearch:
                     )
                 ]
             )
-        if self._fluency and self._phrases is not None:
+        if self._phrases is not None:
             for hunt, found in zip(hunts, new, strict=True):
-                scores = self._said(self._phrases, [one.entries for one in found])
-                hunt.scores.update(zip([one.text for one in found], scores.tolist(), strict=True))
+                said = self._said(self._phrases, [one.entries for one in found])
+                hunt.said.update(zip([one.text for one in found], said.tolist(), strict=True))
         promising = [hunt.add(some) for hunt, some in zip(hunts, new, strict=True)]
-        if self._fluency and self._phrases is None:
+        if self._scores:
             self._score(hunts, promising)
         for hunt, every, few in zip(hunts, new, promising, strict=True):
             hunt.settle(few if self._fluency else every)
@@ -407,7 +410,7 @@ class GuidedSearch:
         entries = [drafts[place].entries for place in others]
         left = Leftovers([""] * len(others), entries, look[others])
         if self._phrases is not None:
-            left = replace(left, scores=self._said(self._phrases, entries))
+            left = replace(left, said=self._said(self._phrases, entries))
         count = -(-len(others) // self.settings.scout)
         return sure + sorted(others[place] for place in hunt.ranked(left)[:count])
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unembed.search.scout import Beliefs
 
-LEAST_SCORE = -50.0  # the model finds nothing less likely than that
+LEAST_SCORE = -50.0  # nothing counts as less likely than that
 HOPE = 1.0  # by so much an edited text's score may exceed its parent's; one that needs more is not scored
 
 
@@ -35,7 +35,7 @@ class Leftovers:
     texts: list[str]
     entries: list[tuple[int, ...]]
     scouted: NDArray[np.float32] | None = None  # [n, D] the scout's vectors of them
-    scores: NDArray[np.float32] | None = None  # [n] how likely each is, where that is known without a pass
+    said: NDArray[np.float32] | None = None  # [n] how likely each is by its phrases
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -48,7 +48,7 @@ class Leftovers:
             [self.texts[place] for place in kept],
             [self.entries[place] for place in kept],
             None if self.scouted is None else self.scouted[kept],
-            None if self.scores is None else self.scores[kept],
+            None if self.said is None else self.said[kept],
         )
 
     def joined(self, other: Leftovers) -> Leftovers:
@@ -58,7 +58,7 @@ class Leftovers:
             [*self.texts, *other.texts],
             [*self.entries, *other.entries],
             _both(self.scouted, other.scouted),
-            _both(self.scores, other.scores),
+            _both(self.said, other.said),
         )
 
 
@@ -75,11 +75,13 @@ class Hunt:
     budget: int  # encoder calls
     width: int  # of the beam
     near_enough: float  # the cosine at which it ends
-    fluency: float = 0.0  # what a unit of the model's score is worth in cosine
+    fluency: float = 0.0  # what a unit of a score is worth in cosine
+    scored: bool = True  # the model gives scores; otherwise only phrases do
     imitated: bool = False  # the cosines are an imitation's: the nearest text need not be the one
     length: int | None = None  # tokens of the text, where the caller knows
     tried: dict[str, Hypothesis] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)  # by the model, of texts that came near enough
+    said: dict[str, float] = field(default_factory=dict)  # scores by phrases, of all texts, if they are known
     beam: list[Hypothesis] = field(default_factory=list)  # what is edited next, most valuable first
     history: list[Hypothesis] = field(default_factory=list)  # every text that was better than all before
     calls: int = 0
@@ -119,16 +121,18 @@ class Hunt:
         return places
 
     def value(self, one: Hypothesis) -> float:
-        """How good a text is to go on from: near, and likely to the model. Nonsense comes near too.
+        """How good a text is to go on from: near, and likely. Nonsense comes near too.
 
-        A text that has no score yet is taken to be as likely as the one that it was made of.
+        A text that has no score by the model yet is taken to be as likely as the one that it was made of.
         """
-        known = one.text if one.text in self.scores else one.parent
-        score = 0.0 if known is None else self.scores.get(known, LEAST_SCORE)
-        return one.cosine + self.fluency * max(score, LEAST_SCORE)
+        score = max(self.said.get(one.text, 0.0), LEAST_SCORE)
+        if self.scored:
+            known = one.text if one.text in self.scores else one.parent
+            score += 0.0 if known is None else max(self.scores.get(known, LEAST_SCORE), LEAST_SCORE)
+        return one.cosine + self.fluency * score
 
     def add(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """Take in what was embedded, in this order: one call each. Returns those that need a score."""
+        """Take in what was embedded, in this order: one call each. Returns those that may enter the beam."""
         self.idle = 0 if hypotheses else self.idle + 1
         for one in hypotheses:
             self.tried[one.text] = one
@@ -179,8 +183,8 @@ class Hunt:
         if self.beliefs is None or left.scouted is None:
             return list(range(len(left)))
         promise = self.beliefs.foretold(left.scouted)  # [n]
-        if left.scores is not None:
-            promise += np.float32(self.fluency) * np.maximum(left.scores, LEAST_SCORE)
+        if left.said is not None:
+            promise += np.float32(self.fluency) * np.maximum(left.said, LEAST_SCORE)
         return np.argsort(-promise, kind="stable").tolist()  # type: ignore[no-any-return]
 
     def _compare(self, hypotheses: Sequence[Hypothesis], worth: Callable[[Hypothesis], float]) -> None:

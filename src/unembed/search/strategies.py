@@ -21,8 +21,8 @@ class Guided:
     seconds: float = 0.0  # a deadline for the vectors that are searched for together; 0: none
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
-    proposals: int = 4  # random edits of each, a round
-    sweep: int = 10  # texts one word or one move away from one of the beam that are embedded, a round
+    proposals: int = 2  # random edits of each, a round
+    sweep: int = 12  # texts one word or one move away from one of the beam that are embedded, a round
     words: int = 10  # likeliest words that a sweep looks at, at each place
     missing: int = 150  # words that a sweep puts where they fit best: the likeliest that the text lacks
     moves: int = 150  # texts in which a few words stand elsewhere that a sweep looks at
@@ -32,8 +32,8 @@ class Guided:
     steps: int = 4  # forward passes that fill an edit's masks, at most
     temperature: float = 0.8
     overshoot: float = 1.0  # how far beyond the target half of the edits aim
-    fluency: float = 0.003  # what a unit of the model's score is worth in cosine, where texts are edited next
-    fluency_imitated: float = 0.01  # the same where an imitation guides: its cosines say less
+    fluency: float = 0.004  # what a unit of the model's score is worth in cosine, where texts are edited next
+    fluency_imitated: float = 0.007  # the same where an imitation guides: its cosines say less
     gradient: int = 0  # substitutions that a white-box encoder's gradient proposes, for each text of the beam
     near_enough: float = 0.99999  # the cosine at which a text counts as found
     patience: int = 20  # rounds without a new text until it gives up
