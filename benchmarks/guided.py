@@ -3,10 +3,10 @@
     python benchmarks/guided.py --data data/short --samples 8 --calls 200
     python benchmarks/guided.py --data data/short --edits --calls 1000 --samples 50
 
-Both ways use the same model, encoder and budget of encoder calls a sentence. The plain loop takes one
-sentence after the other; it edits its nearest text, fills the masks of that one draft, embeds that one text,
-and goes on: no sweeps, no merges, no scout. Ours makes all proposals of all sentences in one round: every
-pass is a full batch. The ratio is that of seconds a call, the median over the repetitions, whose order
+Both ways use the same model, phrases, encoder and budget of encoder calls a sentence. The plain loop takes
+one sentence after the other; it edits its nearest text, fills the masks of that one draft, embeds that one
+text, and goes on: no sweeps, no merges, no scout. Ours makes all proposals of all sentences in one round:
+every pass is a full batch. The ratio is that of seconds a call, the median over the repetitions, whose order
 alternates.
 
 `--edits` counts instead what each kind of edit gained: texts embedded, and how many of them were nearer
@@ -55,7 +55,9 @@ def plain_loop(
 ) -> list[Hunt]:
     """One sentence, one proposal, one forward pass and one encoder call at a time."""
     alone = Guided(max_encoder_calls=calls, beam=1, proposals=1, sweep=0, merge=0, near_enough=2.0)
-    search = GuidedSearch(inverter.checkpoint, inverter.guide(guide or None), alone, batch=1)
+    search = GuidedSearch(
+        inverter.checkpoint, inverter.guide(guide or None), alone, batch=1, phrases=inverter.phrases
+    )
     return [search.run(vector[None], [start])[0] for vector, start in zip(vectors, starts, strict=True)]
 
 
@@ -65,7 +67,11 @@ def together(
     """All sentences at once."""
     settings = Guided(max_encoder_calls=calls, near_enough=2.0)
     search = GuidedSearch(
-        inverter.checkpoint, inverter.guide(guide or None), settings, scout=scout(inverter, guide)
+        inverter.checkpoint,
+        inverter.guide(guide or None),
+        settings,
+        scout=scout(inverter, guide),
+        phrases=inverter.phrases,
     )
     return search.run(vectors, starts)
 
@@ -114,6 +120,7 @@ def main() -> None:
             inverter.guide(options.guide or None),
             Guided(max_encoder_calls=options.calls),
             scout=scout(inverter, options.guide),
+            phrases=inverter.phrases,
         ).run(vectors, starts)
         for kind, made, nearer in count_edits(hunts):
             print(f"{kind:12} {made:7,} texts  {nearer:5,} nearer  {1000 * nearer / made:6.1f} a thousand")

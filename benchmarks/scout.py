@@ -9,6 +9,8 @@ Three figures on texts of the test split:
 - foretold: each text gets `--edits` others that differ in one word (replaced by a word of another text). The
   encoder and the surrogate both say by how much that changes the cosine to the text's own vector; the
   figure is the mean correlation within a text, which is what a scout is asked for;
+- taught: the same for the second half of each text's edits, when the encoder's vectors of the first half are
+  known and the surrogate's errors are foretold from those, as in a search; beside it, when they are not;
 - speed: texts a second by the surrogate over those by the encoder, the median of alternating repetitions.
 """
 
@@ -26,6 +28,7 @@ from unembed.data.prepared import PreparedData
 from unembed.encoders.base import Encoder
 from unembed.evaluate.samples import draw_samples
 from unembed.inverter import Inverter
+from unembed.search.scout import Beliefs
 
 REPETITIONS = 5
 
@@ -72,12 +75,20 @@ def main() -> None:
             place = int(random.integers(len(ids)))
             other = words[int(random.integers(len(words)))]
             edited.append(tokenizer.decode([*ids[:place], other, *ids[place + 1 :]]))
-    own = np.repeat(targets, options.edits, axis=0)  # [n * edits, D]
-    changes = [
-        (own * unit(one, edited)).sum(axis=1).reshape(len(samples), options.edits)
-        for one in (encoder, surrogate)
-    ]  # 2 x [n, edits]
+    vectors = [
+        unit(one, edited).reshape(len(samples), options.edits, -1) for one in (encoder, surrogate)
+    ]  # 2 x [n, edits, D]
+    own = targets[:, None]  # [n, 1, D]
+    changes = [(own * some).sum(axis=2) for some in vectors]  # 2 x [n, edits]
     told = np.array([np.corrcoef(real, said)[0, 1] for real, said in zip(*changes, strict=True)])  # [n]
+    half = options.edits // 2
+    taught, untaught = np.zeros(len(samples)), np.zeros(len(samples))
+    for place, target in enumerate(targets):
+        real, said = vectors[0][place], vectors[1][place]  # [edits, D]
+        beliefs = Beliefs(target)
+        untaught[place] = np.corrcoef(beliefs.foretold(said[half:]), changes[0][place, half:])[0, 1]
+        beliefs.learn(said[:half], real[:half])
+        taught[place] = np.corrcoef(beliefs.foretold(said[half:]), changes[0][place, half:])[0, 1]
 
     seconds: dict[str, list[float]] = {"encoder": [], "surrogate": []}
     for repetition in range(REPETITIONS):
@@ -90,6 +101,7 @@ def main() -> None:
         "n": len(samples),
         "cosine": mean(cosine),
         "foretold": mean(told[np.isfinite(told)]),
+        "taught": f"{mean(taught)}, untaught {mean(untaught)}",
         "speed": f"{ratio:.1f}",
         "threads": torch.get_num_threads(),
     }

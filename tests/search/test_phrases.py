@@ -16,8 +16,9 @@ from unembed.search import guided as module
 from unembed.search.edits import moves
 from unembed.search.guided import GuidedSearch
 from unembed.search.hunt import Hunt, Hypothesis, Leftovers
-from unembed.search.scout import Beliefs
+from unembed.search.scout import Beliefs, Scout
 from unembed.search.strategies import Guided
+from unembed.search.survey import Survey
 
 SETTINGS = Guided(max_encoder_calls=60, beam=2, proposals=2, sweep=6, words=4, fluency=0.01, near_enough=2.0)
 
@@ -104,9 +105,9 @@ def test_moves_are_looked_at_where_the_phrases_are_likeliest(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, phrases: Phrases
 ) -> None:
     settings = replace(SETTINGS, moves=7)
-    search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder, phrases=phrases)
+    survey = Survey(told.checkpoint, settings, Scout(encoder), phrases)
     text = (4, 9, 6, 8, 5)
     hunt = Hunt(vectors[0], np.random.default_rng(0), 9, 1, near_enough=2.0)
-    found = search._moves(hunt, Hypothesis(text, "", vectors[0], 0.0, "test"))
+    found = survey._moves(hunt, Hypothesis(text, "", vectors[0], 0.0, "test"))
     ranked = sorted(moves(text), key=lambda one: -phrases.log_probs([one])[0])
     assert sorted(phrases.log_probs(found)) == pytest.approx(sorted(phrases.log_probs(ranked[:7])))

@@ -1,15 +1,39 @@
-"""Drafts as the model reads them."""
+"""Drafts as the model reads them, and as people do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from unembed.decode.rank import NORMALISE
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import Phrases
 from unembed.search.edits import MASK, Entries
+
+_T = TypeVar("_T")
+
+
+def at(values: Sequence[_T], places: Sequence[int]) -> list[_T]:
+    """Those at these places."""
+    return [values[place] for place in places]
+
+
+def read_texts(checkpoint: Checkpoint, drafts: Sequence[Sequence[Entries]]) -> list[list[str]]:
+    """The texts of several lists of drafts, all of them read together."""
+    read = iter(checkpoint.texts([entries for some in drafts for entries in some]))
+    return [[next(read) for _ in some] for some in drafts]
+
+
+def said(phrases: Phrases, drafts: Sequence[Entries]) -> NDArray[np.float32]:
+    """How likely drafts without masks are by their phrases, as `rank.text_score` weighs lengths.  # [n]"""
+    lengths = np.array([max(len(entries), 1) for entries in drafts])
+    out: NDArray[np.float32] = (np.array(phrases.log_probs(drafts)) / lengths**NORMALISE).astype(np.float32)
+    return out
 
 
 def as_tokens(checkpoint: Checkpoint, drafts: Sequence[Entries]) -> Tensor:  # [n, L]

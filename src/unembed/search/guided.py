@@ -11,35 +11,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from unembed.decode.noise import combine, vector_seeds
-from unembed.decode.rank import NORMALISE
 from unembed.decode.score import score_texts
 from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
-from unembed.search.edits import EDITS, Entries, moves
+from unembed.search.drafts import at, read_texts, said
+from unembed.search.edits import EDITS, Entries
 from unembed.search.gradient import Substitutions
 from unembed.search.hunt import Hunt, Hypothesis, Leftovers
-from unembed.search.merge import MERGED, merges, pairs
+from unembed.search.merge import MERGED, merges
 from unembed.search.refill import refill
 from unembed.search.scout import Beliefs, Scout, unit
 from unembed.search.strategies import Guided
-from unembed.search.sweep import SWEPT, Neighbour, Sweep
+from unembed.search.survey import Survey
+from unembed.search.sweep import SWEPT
 
 Floats = NDArray[np.float32]
-_T = TypeVar("_T")
 
 # How likely a draft is edited once more: at first, more for each round that brought nothing nearer, at most.
 ONCE_AGAIN, STALE, MOST_AGAIN = 0.1, 0.01, 0.3
 SCORING = 8  # sequences a text by which the model says how likely it is
-LOOKED_AT = 150  # of a sweep's texts, by their words' probability
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,7 @@ class GuidedSearch:
                     hint="Leave out the option gradient.",
                 )
             self._substitutions = Substitutions(checkpoint, encoder)
-        self._sweep = Sweep(checkpoint, settings.words, settings.missing) if settings.sweep else None
-        # A text of fixed length needs room for its end.
-        self._longest = checkpoint.config.denoiser.max_length - int(checkpoint.vocabulary.fixed_length)
+        self._survey = Survey(checkpoint, settings, self._scout, phrases) if settings.sweep else None
         names = list(EDITS)
         weights = np.array([EDITS[name][0] for name in names])
         self._edits, self._shares = names, weights / weights.sum()
@@ -104,7 +100,7 @@ class GuidedSearch:
         It ends when every target is found or has spent its budget, at the deadline, or at a
         KeyboardInterrupt: the hunts hold the nearest texts so far whenever that is.
         """
-        settings = self.settings
+        settings, config = self.settings, self.checkpoint.config.denoiser
         targets = unit(vectors)
         seeds = vector_seeds(vectors, self.seed)  # [n]
         hunts = [
@@ -118,6 +114,8 @@ class GuidedSearch:
                 scored=self._scores,
                 imitated=self._imitated,
                 length=None if self.lengths is None else self.lengths[place],
+                # A text of fixed length needs room for its end.
+                longest=config.max_length - int(self.checkpoint.vocabulary.fixed_length),
                 beliefs=None if self._scout is None else Beliefs(target),
             )
             for place, (target, seed) in enumerate(zip(targets, seeds.tolist(), strict=True))
@@ -159,7 +157,7 @@ class GuidedSearch:
             for parent in hunt.beam:
                 for _ in range(self.settings.proposals):
                     draft = self._edit(hunt, parent)
-                    if self._allowed(hunt, draft.entries):
+                    if hunt.allows(draft.entries):
                         drafts.append(draft)
                         owner.append(place)
         out = [self._merge(hunt) for hunt in hunts]
@@ -189,7 +187,7 @@ class GuidedSearch:
             _Draft(entries, hunt.target, MERGED, parent, chosen=True)
             for parent, some in hunt.nearer.items()
             for entries in merges(hunt.tried[parent].entries, [one.entries for one in some])
-            if self._allowed(hunt, entries)
+            if hunt.allows(entries)
         ]
         return drafts[: self.settings.merge]
 
@@ -219,13 +217,13 @@ class GuidedSearch:
     def _neighbours(self, hunts: Sequence[Hunt]) -> list[list[_Draft]]:
         """Of the texts one word away from one of each hunt's beam, the most promising that are left."""
         out: list[list[_Draft]] = [[] for _ in hunts]
-        if self._sweep is None:
+        if self._survey is None:
             return out
         parents = [hunt.next_to_sweep() for hunt in hunts]
         chosen = [(hunt, parent) for hunt, parent in zip(hunts, parents, strict=True) if parent is not None]
         new = [(hunt, parent) for hunt, parent in chosen if parent.text not in hunt.neighbours]
         if new:
-            self._survey(self._sweep, new)
+            self._survey.around(new, np.stack([self._beyond(hunt, parent) for hunt, parent in new]))
         for drafts, hunt, parent in zip(out, hunts, parents, strict=True):
             if parent is not None:
                 drafts += [
@@ -233,81 +231,6 @@ class GuidedSearch:
                     for entries in hunt.sweep(parent, self.settings.sweep)
                 ]
         return out
-
-    def _allowed(self, hunt: Hunt, entries: Entries) -> bool:
-        """Whether a draft is of a length that the model, and what is known of the text, allow."""
-        return 1 <= len(entries) <= self._longest and hunt.length in (None, len(entries))
-
-    def _survey(self, sweep: Sweep, asked: Sequence[tuple[Hunt, Hypothesis]]) -> None:
-        """Find what is one word away from these texts, and remember it."""
-        hunts = [hunt for hunt, _ in asked]
-        found = sweep.around(
-            [parent.entries for _, parent in asked],
-            np.stack([self._beyond(hunt, parent) for hunt, parent in asked]),
-            longest=self._longest,
-            lengths=[hunt.length for hunt in hunts],
-        )
-        for hunt, swept in zip(hunts, found, strict=True):
-            hunt.forward_passes += swept.passes
-        drafts = [
-            self._worth_a_look(hunt, parent, one.neighbours)
-            for (hunt, parent), one in zip(asked, found, strict=True)
-        ]
-        left = self._leftovers(hunts, drafts)
-        if self._scout is not None and self.settings.pairs:
-            paired = [
-                self._pairs(hunt, parent, some) for (hunt, parent), some in zip(asked, left, strict=True)
-            ]
-            left = [
-                one.joined(other) for one, other in zip(left, self._leftovers(hunts, paired), strict=True)
-            ]
-        for (hunt, parent), some in zip(asked, left, strict=True):
-            hunt.neighbours[parent.text] = some
-
-    def _leftovers(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[Entries]]) -> list[Leftovers]:
-        """What is new of these drafts of each hunt, with the scout's vectors if there is one."""
-        texts = self._texts(drafts)
-        out = []
-        for hunt, some, mine in zip(hunts, drafts, texts, strict=True):
-            fresh = hunt.fresh(mine)
-            out.append(Leftovers([mine[place] for place in fresh], [some[place] for place in fresh]))
-        if self._scout is not None:
-            looks = self._scout.look([one.texts for one in out])
-            out = [replace(one, scouted=vectors) for one, vectors in zip(out, looks, strict=True)]
-        if self._phrases is not None:
-            out = [replace(one, said=self._said(self._phrases, one.entries)) for one in out]
-        return out
-
-    @staticmethod
-    def _said(phrases: Phrases, texts: Sequence[Entries]) -> Floats:
-        """How likely texts are by their phrases, as `rank.text_score` weighs lengths.  # [n]"""
-        lengths = np.array([max(len(entries), 1) for entries in texts])
-        out: Floats = (np.array(phrases.log_probs(texts)) / lengths**NORMALISE).astype(np.float32)
-        return out
-
-    def _pairs(self, hunt: Hunt, parent: Hypothesis, left: Leftovers) -> list[Entries]:
-        """Of a text's most promising neighbours, every two at once."""
-        best = [left.entries[place] for place in hunt.ranked(left)[: self.settings.pairs]]
-        return [draft for draft in pairs(parent.entries, best) if self._allowed(hunt, draft)]
-
-    def _worth_a_look(self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour]) -> list[Entries]:
-        """The likeliest first; then, where a scout can judge them, words that the text lacks and moves."""
-        ranked = sorted(neighbours, key=lambda one: -one.log_prob)
-        likely = [one.entries for one in ranked if not one.missing][:LOOKED_AT]
-        if self._scout is None:
-            return likely
-        lacking = [one.entries for one in ranked if one.missing]
-        return [*likely, *lacking, *self._moves(hunt, parent)]
-
-    def _moves(self, hunt: Hunt, parent: Hypothesis) -> list[Entries]:
-        """Texts in which some words stand elsewhere: those whose phrases are likeliest, or any."""
-        every = moves(parent.entries)
-        count = min(self.settings.moves, len(every))
-        if self._phrases is None:
-            places = hunt.random.choice(len(every), size=count, replace=False).tolist() if every else []
-        else:
-            places = np.argsort(-self._said(self._phrases, every), kind="stable")[:count].tolist()
-        return _at(every, places)
 
     def _edit(self, hunt: Hunt, parent: Hypothesis) -> _Draft:
         name, entries = "", parent.entries
@@ -329,19 +252,19 @@ class GuidedSearch:
 
     def _embed(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[_Draft]]) -> None:
         """Embed what is new of each hunt's drafts, within its budget, and let it keep the nearest."""
-        texts = self._texts([[draft.entries for draft in some] for some in drafts])
+        texts = read_texts(self.checkpoint, [[draft.entries for draft in some] for some in drafts])
         chosen = [hunt.fresh(some) for hunt, some in zip(hunts, texts, strict=True)]  # places of each
         looks = [np.zeros((0, 1), np.float32) for _ in hunts]  # [k, D] each
         if self._scout is not None:
-            looks = self._scout.look([_at(some, places) for some, places in zip(texts, chosen, strict=True)])
+            looks = self._scout.look([at(some, places) for some, places in zip(texts, chosen, strict=True)])
             kept = [
                 self._promising(hunt, [mine[place] for place in places], look)
                 for hunt, mine, places, look in zip(hunts, drafts, chosen, looks, strict=True)
             ]
             looks = [look[some] for look, some in zip(looks, kept, strict=True)]
-            chosen = [_at(places, some) for places, some in zip(chosen, kept, strict=True)]
+            chosen = [at(places, some) for places, some in zip(chosen, kept, strict=True)]
         chosen = [places[: hunt.left] for hunt, places in zip(hunts, chosen, strict=True)]
-        wanted = [text for some, places in zip(texts, chosen, strict=True) for text in _at(some, places)]
+        wanted = [text for some, places in zip(texts, chosen, strict=True) for text in at(some, places)]
         vectors = unit(self.encoder.encode(wanted)) if wanted else np.zeros((0, 1), np.float32)  # [m, D]
         first = 0
         new: list[list[Hypothesis]] = []
@@ -369,18 +292,13 @@ class GuidedSearch:
             )
         if self._phrases is not None:
             for hunt, found in zip(hunts, new, strict=True):
-                said = self._said(self._phrases, [one.entries for one in found])
-                hunt.said.update(zip([one.text for one in found], said.tolist(), strict=True))
+                scores = said(self._phrases, [one.entries for one in found])
+                hunt.said.update(zip([one.text for one in found], scores.tolist(), strict=True))
         promising = [hunt.add(some) for hunt, some in zip(hunts, new, strict=True)]
         if self._scores:
             self._score(hunts, promising)
         for hunt, every, few in zip(hunts, new, promising, strict=True):
             hunt.settle(few if self._fluency else every)
-
-    def _texts(self, drafts: Sequence[Sequence[Entries]]) -> list[list[str]]:
-        """The texts of each hunt's drafts, those of all hunts read together."""
-        read = iter(self.checkpoint.texts([entries for some in drafts for entries in some]))
-        return [[next(read) for _ in some] for some in drafts]
 
     def _score(self, hunts: Sequence[Hunt], promising: Sequence[Sequence[Hypothesis]]) -> None:
         """Ask the model how likely these texts are, those of all hunts together."""
@@ -410,13 +328,9 @@ class GuidedSearch:
         entries = [drafts[place].entries for place in others]
         left = Leftovers([""] * len(others), entries, look[others])
         if self._phrases is not None:
-            left = replace(left, said=self._said(self._phrases, entries))
+            left = replace(left, said=said(self._phrases, entries))
         count = -(-len(others) // self.settings.scout)
         return sure + sorted(others[place] for place in hunt.ranked(left)[:count])
-
-
-def _at(values: Sequence[_T], places: Sequence[int]) -> list[_T]:
-    return [values[place] for place in places]
 
 
 def _numbers_within(owner: Sequence[int]) -> list[int]:

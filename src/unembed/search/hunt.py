@@ -79,6 +79,7 @@ class Hunt:
     scored: bool = True  # the model gives scores; otherwise only phrases do
     imitated: bool = False  # the cosines are an imitation's: the nearest text need not be the one
     length: int | None = None  # tokens of the text, where the caller knows
+    longest: int | None = None  # tokens that a text may have
     tried: dict[str, Hypothesis] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)  # by the model, of texts that came near enough
     said: dict[str, float] = field(default_factory=dict)  # scores by phrases, of all texts, if they are known
@@ -109,6 +110,11 @@ class Hunt:
     @property
     def found(self) -> bool:
         return self.best is not None and not self.imitated and self.best.cosine >= self.near_enough
+
+    def allows(self, entries: Sequence[int]) -> bool:
+        """Whether a draft is of a length that the model can write, and that the text can have."""
+        room = self.longest is None or len(entries) <= self.longest
+        return len(entries) >= 1 and room and self.length in (None, len(entries))
 
     def fresh(self, texts: Sequence[str]) -> list[int]:
         """Places of the texts that are new, each once."""
