@@ -215,7 +215,9 @@ class Inverter:
         fit: FitCheck | None,
     ) -> Iterator[Inversion]:
         start = 0
-        for window in windows(vectors, WINDOW * settings.batch):
+        # A search remembers megabytes of each vector; and each has many drafts, which fill a pass anyway.
+        together = settings.batch * (WINDOW if search is None else 1)
+        for window in windows(vectors, together):
             check_numbers(window, self.dimension, first=start)
             if fit is not None:
                 fit(window)

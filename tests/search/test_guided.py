@@ -172,9 +172,9 @@ def test_after_an_interrupt_the_rest_is_only_decoded(told: Inverter) -> None:
     pressed = Interrupting(tokenizer=toy.wordpiece())
     pressed.after = 20
     many = toy.ToyEncoder(tokenizer=toy.wordpiece()).encode(toy.sentences(6))
-    results = guided(told, many, 40, encoder=pressed, batch=1)  # windows of four vectors
+    results = guided(told, many, 40, encoder=pressed, batch=4)  # searched for four by four
     assert all(one.cosine is not None for one in results[:4])
-    rest = told.invert(many[4:], batch=1)
+    rest = told.invert(many[4:], batch=4)
     assert [one.text for one in results[4:]] == [one.text for one in rest]
     assert all(one.encoder_calls == 0 for one in results[4:])
 
