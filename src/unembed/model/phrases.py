@@ -113,15 +113,17 @@ class Phrases:
     def _probability(self, first: Ints, second: Ints, third: Ints) -> Doubles:
         """p(third | first second); where `second` is the begin, there is no first.  # [n]"""
         width = self.size + 2
+        shares, left = self._of_words
         place, known = _find(self.pairs, second * width + third)
-        out = self._left_of_words[second] * self._words[third]
-        out[known] += self._pair_shares[place[known]]
+        out = left[second] * self._words[third]
+        out[known] += shares[place[known]]
+        shares, left = self._of_pairs
         context, seen = _find(self.pairs, first * width + second)
         seen &= second != self.size
-        out[seen] *= self._left_of_pairs[context[seen]]
+        out[seen] *= left[context[seen]]
         place, known = _find(self.triples, context * width + third)
         known &= seen
-        out[known] += self._triple_shares[place[known]]
+        out[known] += shares[place[known]]
         return out
 
     @cached_property
@@ -132,28 +134,12 @@ class Phrases:
         return out
 
     @cached_property
-    def _by_pairs(self) -> tuple[Doubles, Doubles]:
+    def _of_words(self) -> tuple[Doubles, Doubles]:  # [P], [S]
         return _discounted(self.pairs // (self.size + 2), self.pair_counts, self.totals.astype(np.float64))
 
     @cached_property
-    def _by_triples(self) -> tuple[Doubles, Doubles]:
+    def _of_pairs(self) -> tuple[Doubles, Doubles]:  # [T], [P]
         return _discounted(self.triples // (self.size + 2), self.triple_counts, self.pair_counts)
-
-    @property
-    def _pair_shares(self) -> Doubles:  # [P]
-        return self._by_pairs[0]
-
-    @property
-    def _left_of_words(self) -> Doubles:  # [S]
-        return self._by_pairs[1]
-
-    @property
-    def _triple_shares(self) -> Doubles:  # [T]
-        return self._by_triples[0]
-
-    @property
-    def _left_of_pairs(self) -> Doubles:  # [P]
-        return self._by_triples[1]
 
     def save(self, file: Path) -> None:
         """Write it: differences instead of words, high and low bytes apart, compressed."""
