@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,9 @@ from unembed.decode.guided import Guided
 from unembed.search import strategies
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
+from unembed.search.hunt import Hunt, Hypothesis
+from unembed.search.scout import Beliefs, Scout, unit
+from unembed.search.survey import Survey
 from unembed.search.sweep import Neighbour, Sweep
 
 WORDS = 3
@@ -223,3 +228,39 @@ def test_a_scout_says_which_neighbours_come_first(
     cosines = [one.cosine for one in hunt.tried.values() if one.made_by == "sweep"]
     assert len(cosines) == 12
     assert cosines == pytest.approx(sorted(cosines, reverse=True), abs=1e-6)
+
+
+def test_the_most_promising_changes_are_looked_at_two_by_two(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    def around(pairs: int) -> set[Entries]:
+        settings = strategies.Guided(words=2, missing=0, moves=0, pairs=pairs)
+        text, target = TEXTS[1], vectors[0] / np.linalg.norm(vectors[0])
+        hunt = Hunt(target, np.random.default_rng(0), 9, 1, 2.0, longest=6, beliefs=Beliefs(target))
+        parent = Hypothesis(text, "parent", target, 0.5, "test")
+        Survey(told.checkpoint, settings, Scout(encoder), None).around([(hunt, parent)], target[None])
+        return set(hunt.neighbours["parent"].entries)
+
+    single, paired = around(0), around(5)
+    assert single < paired
+    assert max(map(len, paired)) == 6  # two words more would be seven
+    for entries in paired - single:
+        assert not replaced(TEXTS[1], entries)
+        assert not one_longer(TEXTS[1], entries)
+
+
+class Opposite(CountingEncoder):
+    """A scout that is as wrong as can be."""
+
+    def encode(self, texts: Sequence[str], *, batch_tokens: int = 4096) -> np.ndarray:
+        return -super().encode(texts, batch_tokens=batch_tokens)
+
+
+def test_a_search_teaches_its_scout(told: Inverter, encoder: CountingEncoder, vectors: np.ndarray) -> None:
+    scout = Opposite(tokenizer=encoder.tokenizer())
+    settings = strategies.Guided(max_encoder_calls=60, beam=2, sweep=6, words=4, near_enough=2.0)
+    [hunt] = GuidedSearch(told.checkpoint, encoder, settings, scout=scout).run(vectors[:1], [[TEXTS[1]]])
+    assert hunt.beliefs is not None
+    tried = list(hunt.tried.values())
+    foretold = hunt.beliefs.foretold(unit(scout.encode([one.text for one in tried])))
+    np.testing.assert_allclose(foretold, [one.cosine for one in tried], atol=0.2)
