@@ -25,6 +25,7 @@ from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
+from unembed.model.phrases import PHRASES
 from unembed.model.vocabulary import Vocabulary
 from unembed.weights import Storage, pack, unpack
 
@@ -135,7 +136,7 @@ class Checkpoint(
                         force_download=force_download,
                         local_files_only=local_files_only,
                         token=token,
-                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER, "surrogate/*", "phrases.npz"],
+                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER, "surrogate/*", PHRASES],
                     )
                 )
             except Exception as error:

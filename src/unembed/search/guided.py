@@ -258,7 +258,7 @@ class GuidedSearch:
         if self._scout is not None:
             looks = self._scout.look([at(some, places) for some, places in zip(texts, chosen, strict=True)])
             kept = [
-                self._promising(hunt, [mine[place] for place in places], look)
+                self._promising(hunt, at(mine, places), look)
                 for hunt, mine, places, look in zip(hunts, drafts, chosen, looks, strict=True)
             ]
             looks = [look[some] for look, some in zip(looks, kept, strict=True)]
