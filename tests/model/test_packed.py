@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -50,6 +51,15 @@ def test_changed_weights_are_packed_anew(layer: nn.Linear) -> None:
     assert torch.allclose(few(layer, x), layer(x), atol=1e-5)
 
 
+def test_other_weights_at_the_same_address_are_packed_anew(layer: nn.Linear) -> None:
+    x, memory = torch.randn(4, 24), np.ones((30, 24), np.float32)
+    layer.weight.data = torch.from_numpy(memory)
+    few(layer, x)
+    memory *= 2
+    layer.weight.data = torch.from_numpy(memory)
+    assert torch.allclose(few(layer, x), layer(x), atol=1e-5)
+
+
 def test_packed_once(layer: nn.Linear) -> None:
     few(layer, torch.randn(4, 24))
     first = packed._copies[layer.weight].parts[0, 30]
@@ -87,6 +97,7 @@ def test_another_precision_drops_the_copies(layer: nn.Linear) -> None:
 def test_the_copies_go_with_the_weights(layer: nn.Linear) -> None:
     other = nn.Linear(24, 30)
     few(other, torch.randn(4, 24))
+    gc.collect()  # what other tests left behind
     before = len(packed._copies)
     del other
     gc.collect()

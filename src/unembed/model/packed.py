@@ -21,6 +21,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils.weak import WeakTensorKeyDictionary
 
 ROWS = 128  # at most; beyond it packed weights gain nothing
@@ -31,7 +32,7 @@ _packing: ContextVar[bool] = ContextVar("packing", default=False)
 class _Copies(NamedTuple):
     """A weight's packed parts, and what the weight was when they were made."""
 
-    state: tuple[int, int]
+    state: tuple[StorageWeakRef, int, int]
     parts: dict[tuple[int, int], Tensor]  # first and last row: that part of the matrix
 
 
@@ -79,7 +80,10 @@ def _packable(x: Tensor, weight: Tensor) -> bool:
 
 
 def _packed(weight: Tensor, part: tuple[int, int]) -> Tensor:
-    state = (weight.data_ptr(), weight._version)
+    # The address alone would not do: freed memory is given out again, and `weight.data = other` counts as no
+    # change. A storage's number stays taken as long as somebody refers to it, if only weakly.
+    storage = StorageWeakRef(weight.untyped_storage())  # type: ignore[no-untyped-call]
+    state = (storage, weight.data_ptr(), weight._version)
     copies = _copies.get(weight)
     if copies is None or copies.state != state:
         copies = _copies[weight] = _Copies(state, {})
