@@ -10,7 +10,6 @@ from counting import CountingEncoder
 
 import toy
 from unembed import Inverter
-from unembed.decode.rank import NORMALISE
 from unembed.model.phrases import Phrases
 from unembed.search import guided as module
 from unembed.search.edits import moves
@@ -20,7 +19,7 @@ from unembed.search.scout import Beliefs, Scout
 from unembed.search.strategies import Guided
 from unembed.search.survey import Survey
 
-SETTINGS = Guided(max_encoder_calls=60, beam=2, proposals=2, sweep=6, words=4, fluency=0.01, near_enough=2.0)
+SETTINGS = Guided(max_encoder_calls=60, beam=2, proposals=2, sweep=6, words=4, phrasing=0.01, near_enough=2.0)
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def test_every_text_is_scored_by_its_phrases_and_none_by_the_denoiser(
         assert set(hunt.said) == set(hunt.tried)
         for text, one in hunt.tried.items():
             [wanted] = phrases.log_probs([one.entries])
-            assert hunt.said[text] == pytest.approx(wanted / len(one.entries) ** NORMALISE, rel=1e-5)
+            assert hunt.said[text] == pytest.approx(wanted, rel=1e-5)
         values = [hunt.value(one) for one in hunt.beam]
         assert values == sorted((hunt.value(one) for one in hunt.tried.values()), reverse=True)[: len(values)]
 
@@ -66,14 +65,14 @@ def test_where_an_imitation_guides_the_denoisers_word_counts_too(
 ) -> None:
     other = CountingEncoder(tokenizer=toy.wordpiece(), name="imitation")
     other.info = other.info.model_copy(update={"digest": "another"})
-    settings = replace(SETTINGS, fluency_imitated=0.02)
+    settings = replace(SETTINGS, phrasing_imitated=0.01, fluency_imitated=0.02)
     for hunt in GuidedSearch(told.checkpoint, other, settings, phrases=phrases).run(
         vectors, starts(told, vectors)
     ):
         assert hunt.scores
         for one in hunt.beam:
-            both = hunt.scores[one.text] + hunt.said[one.text]
-            assert hunt.value(one) == pytest.approx(one.cosine + 0.02 * both)
+            both = 0.02 * hunt.scores[one.text] + 0.01 * hunt.said[one.text]
+            assert hunt.value(one) == pytest.approx(one.cosine + both)
         assert hunt.best is not None
         assert hunt.value(hunt.best) == pytest.approx(hunt.value(hunt.beam[0]))
 
@@ -92,7 +91,7 @@ def test_the_same_seed_gives_the_same_result(
 def test_of_two_that_look_equally_near_the_likelier_one_comes_first() -> None:
     target = np.array([1.0, 0.0], np.float32)
     hunt = Hunt(
-        target, np.random.default_rng(0), 9, 1, near_enough=2.0, fluency=0.01, beliefs=Beliefs(target)
+        target, np.random.default_rng(0), 9, 1, near_enough=2.0, phrasing=0.01, beliefs=Beliefs(target)
     )
     look = np.array([[0.8, 0.6], [0.8, -0.6], [0.81, 0.586]], np.float32)
     left = Leftovers(["a", "b", "c"], [(1,), (2,), (3,)], look)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import toy
 from unembed.search import scout as module
-from unembed.search.scout import NOISE, REACH, Beliefs, Scout, unit
+from unembed.search.scout import CURIOSITY, NOISE, REACH, Beliefs, Scout, unit
 
 
 def units(count: int, dimension: int = 6, seed: int = 0) -> np.ndarray:
@@ -37,6 +37,36 @@ def test_it_is_the_gaussian_process_of_its_equation(seed: int, seen: int, asked:
         near = np.array([kernel(one, other) for other in scouted])
         vector = one + mean + near @ np.linalg.inv(among) @ (embedded - scouted - mean)
         assert cosine == pytest.approx(vector @ target / np.linalg.norm(vector), abs=1e-4)
+
+
+@given(st.integers(0, 1000), st.integers(2, 12))
+def test_the_promise_is_the_upper_confidence_bound_of_its_equation(seed: int, seen: int) -> None:
+    target, scouted, embedded = units(1, seed=seed)[0], units(seen, seed=seed + 1), units(seen, seed=seed + 2)
+    new = units(3, seed=seed + 3)
+    beliefs = Beliefs(target)
+    beliefs.learn(scouted, embedded)
+
+    def kernel(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.exp(-((a[:, None] - b[None]) ** 2).sum(axis=2) / (2 * REACH**2))
+
+    inverse = np.linalg.inv(kernel(scouted, scouted) + NOISE * np.eye(seen))
+    errors = embedded - scouted - (embedded - scouted).mean(axis=0)
+    size = np.trace(errors.T @ inverse @ errors) / errors.size
+    near = kernel(new, scouted)
+    doubt = np.sqrt(size * (1 - np.diag(near @ inverse @ near.T)))
+    np.testing.assert_allclose(
+        beliefs.promise(new), beliefs.foretold(new) + CURIOSITY * doubt, rtol=1e-3, atol=1e-4
+    )
+
+
+def test_of_two_that_are_foretold_alike_the_less_known_promises_more() -> None:
+    target = np.eye(6, dtype=np.float32)[0]
+    seen, unseen = unit(np.array([[1.0, 1, 0, 0, 0, 0], [1.0, 0, 1, 0, 0, 0]]))
+    beliefs = Beliefs(target)
+    around = unit(seen + 0.05 * units(20, seed=1))
+    beliefs.learn(around, unit(around + 0.05 * units(20, seed=2)))
+    near, far = beliefs.promise(np.stack([seen, unseen])) - beliefs.foretold(np.stack([seen, unseen]))
+    assert 0 < near < far / 2
 
 
 def test_what_was_embedded_is_known_and_what_is_near_is_nearly_known() -> None:

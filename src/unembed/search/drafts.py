@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.decode.rank import NORMALISE
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
 from unembed.search.edits import MASK, Entries
@@ -30,10 +29,8 @@ def read_texts(checkpoint: Checkpoint, drafts: Sequence[Sequence[Entries]]) -> l
 
 
 def said(phrases: Phrases, drafts: Sequence[Entries]) -> NDArray[np.float32]:
-    """How likely drafts without masks are by their phrases, as `rank.text_score` weighs lengths.  # [n]"""
-    lengths = np.array([max(len(entries), 1) for entries in drafts])
-    out: NDArray[np.float32] = (np.array(phrases.log_probs(drafts)) / lengths**NORMALISE).astype(np.float32)
-    return out
+    """How likely drafts without masks are by their phrases, in nats: each word more costs some.  # [n]"""
+    return np.array(phrases.log_probs(drafts), dtype=np.float32)
 
 
 def as_tokens(checkpoint: Checkpoint, drafts: Sequence[Entries]) -> Tensor:  # [n, L]

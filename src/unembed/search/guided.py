@@ -75,6 +75,7 @@ class GuidedSearch:
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
         self._imitated = encoder.info.digest != checkpoint.config.encoder.digest
+        self._phrasing = settings.phrasing_imitated if self._imitated else settings.phrasing
         self._fluency = settings.fluency_imitated if self._imitated else settings.fluency
         # Phrases tell nonsense, without a pass. Where cosines are uncertain, the denoiser's word counts too.
         self._scores = bool(self._fluency) and (phrases is None or self._imitated)
@@ -110,6 +111,7 @@ class GuidedSearch:
                 budget=settings.max_encoder_calls,
                 width=settings.beam,
                 near_enough=settings.near_enough,
+                phrasing=self._phrasing,
                 fluency=self._fluency,
                 scored=self._scores,
                 imitated=self._imitated,
@@ -297,8 +299,8 @@ class GuidedSearch:
         promising = [hunt.add(some) for hunt, some in zip(hunts, new, strict=True)]
         if self._scores:
             self._score(hunts, promising)
-        for hunt, every, few in zip(hunts, new, promising, strict=True):
-            hunt.settle(few if self._fluency else every)
+        for hunt, few in zip(hunts, promising, strict=True):
+            hunt.settle(few)
 
     def _score(self, hunts: Sequence[Hunt], promising: Sequence[Sequence[Hypothesis]]) -> None:
         """Ask the model how likely these texts are, those of all hunts together."""

@@ -35,7 +35,7 @@ class Leftovers:
     texts: list[str]
     entries: list[tuple[int, ...]]
     scouted: NDArray[np.float32] | None = None  # [n, D] the scout's vectors of them
-    said: NDArray[np.float32] | None = None  # [n] how likely each is by its phrases
+    said: NDArray[np.float32] | None = None  # [n] the log-probability of each by its phrases
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -75,14 +75,15 @@ class Hunt:
     budget: int  # encoder calls
     width: int  # of the beam
     near_enough: float  # the cosine at which it ends
-    fluency: float = 0.0  # what a unit of a score is worth in cosine
+    phrasing: float = 0.0  # what a nat of a text's phrases is worth in cosine
+    fluency: float = 0.0  # what a unit of a score by the model is worth in cosine
     scored: bool = True  # the model gives scores; otherwise only phrases do
     imitated: bool = False  # the cosines are an imitation's: the nearest text need not be the one
     length: int | None = None  # tokens of the text, where the caller knows
     longest: int | None = None  # tokens that a text may have
     tried: dict[str, Hypothesis] = field(default_factory=dict)
     scores: dict[str, float] = field(default_factory=dict)  # by the model, of texts that came near enough
-    said: dict[str, float] = field(default_factory=dict)  # scores by phrases, of all texts, if they are known
+    said: dict[str, float] = field(default_factory=dict)  # by phrases, of all texts, if they are known
     beam: list[Hypothesis] = field(default_factory=list)  # what is edited next, most valuable first
     history: list[Hypothesis] = field(default_factory=list)  # every text that was better than all before
     calls: int = 0
@@ -131,11 +132,11 @@ class Hunt:
 
         A text that has no score by the model yet is taken to be as likely as the one that it was made of.
         """
-        score = max(self.said.get(one.text, 0.0), LEAST_SCORE)
-        if self.scored:
-            known = one.text if one.text in self.scores else one.parent
-            score += 0.0 if known is None else max(self.scores.get(known, LEAST_SCORE), LEAST_SCORE)
-        return one.cosine + self.fluency * score
+        value = one.cosine + self.phrasing * self.said.get(one.text, 0.0)
+        known = one.text if one.text in self.scores else one.parent
+        if self.scored and known is not None:
+            value += self.fluency * max(self.scores.get(known, LEAST_SCORE), LEAST_SCORE)
+        return value
 
     def add(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
         """Take in what was embedded, in this order: one call each. Returns those that may enter the beam."""
@@ -149,12 +150,11 @@ class Hunt:
                 self.nearer.setdefault(one.parent, []).append(one)
         if not self.imitated:
             self._compare(hypotheses, lambda one: one.cosine)
-        if not self.fluency:
-            return []
         worst = self.value(self.beam[-1]) if len(self.beam) == self.width else -float("inf")
         # The sort is stable: of equal texts the one that came first stays.
         best = sorted(hypotheses, key=lambda one: -self.value(one))[: self.width]
-        return [one for one in best if self.value(one) + self.fluency * HOPE > worst]
+        hope = self.fluency * HOPE if self.scored else 0.0
+        return [one for one in best if self.value(one) + hope > worst]
 
     def settle(self, hypotheses: Sequence[Hypothesis]) -> None:
         """Choose what is edited next, among the beam and these, once their scores are known."""
@@ -188,9 +188,9 @@ class Hunt:
         """Places of texts to be embedded, the most promising first; without a scout, as they are."""
         if self.beliefs is None or left.scouted is None:
             return list(range(len(left)))
-        promise = self.beliefs.foretold(left.scouted)  # [n]
+        promise = self.beliefs.promise(left.scouted)  # [n]
         if left.said is not None:
-            promise += np.float32(self.fluency) * np.maximum(left.said, LEAST_SCORE)
+            promise += np.float32(self.phrasing) * left.said
         return np.argsort(-promise, kind="stable").tolist()  # type: ignore[no-any-return]
 
     def _compare(self, hypotheses: Sequence[Hypothesis], worth: Callable[[Hypothesis], float]) -> None:

@@ -8,11 +8,20 @@ those by a Gaussian process over the scout's own vectors s, one for all dimensio
 
 with V [n, D] the vectors of the texts that were embedded, S [n, D] the scout's, and m the mean of V - S. The
 foretold cosine is that of v(x) and the target.
+
+A search that believes this embeds what the scout overrates, and never what it underrates. So a text promises
+more than is foretold, the less is known of the errors around it (an upper confidence bound):
+
+    promise(x) = cosine(v(x), target) + CURIOSITY d(x),
+    d(x)^2     = u^2 (1 - k(s(x), S) (k(S, S) + NOISE I)^-1 k(S, s(x)))
+
+with u^2 = tr((V - S - m)^T (k(S, S) + NOISE I)^-1 (V - S - m)) / n D, what the errors seen say of their size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +32,7 @@ Floats = NDArray[np.float32]
 
 REACH = 0.4  # how far apart two of the scout's vectors may be, to have much the same error
 NOISE = 0.03  # what of an error says nothing of the texts around, over what does
+CURIOSITY = 1.5  # standard deviations by which a text may be better than foretold
 REMEMBERED = 500  # texts whose errors count: the latest
 
 
@@ -43,6 +53,15 @@ class Scout:
         return [vectors[[places[text] for text in some]] for some in texts]
 
 
+class _Fit(NamedTuple):
+    """What follows from the errors that are known."""
+
+    mean: Floats  # [D] of the errors
+    inverse: Floats  # [n, n] of the kernel with its noise
+    weights: Floats  # [n, D]
+    unit: float  # the errors' standard deviation, in a dimension, where nothing is known
+
+
 class Beliefs:
     """What a scout's errors are around one target."""
 
@@ -50,27 +69,43 @@ class Beliefs:
         self._target = target  # [D] of length 1
         self._scouted = np.zeros((0, len(target)), np.float32)  # [n, D]
         self._errors = np.zeros((0, len(target)), np.float32)  # [n, D]
-        self._mean = np.zeros(len(target), np.float32)  # [D]
-        self._weights: Floats | None = None  # [n, D], once they are needed
+        self._fit: _Fit | None = None  # once it is needed
 
     def learn(self, scouted: Floats, embedded: Floats) -> None:
         """These texts were embedded: both kinds of vectors [k, D] are of length 1."""
         self._scouted = np.concatenate([self._scouted, scouted])[-REMEMBERED:]
         self._errors = np.concatenate([self._errors, embedded - scouted])[-REMEMBERED:]
-        self._weights = None
+        self._fit = None
 
     def foretold(self, scouted: Floats) -> Floats:
         """The cosines to the target that texts with these of the scout's vectors [m, D] will have.  # [m]"""
-        vectors = scouted
-        if len(self._scouted):
-            if self._weights is None:
-                self._mean = self._errors.mean(axis=0)
-                kernel = _kernel(self._scouted, self._scouted) + NOISE * np.eye(len(self._scouted))
-                weights = np.linalg.solve(kernel, self._errors - self._mean)
-                self._weights = weights.astype(np.float32)
-            vectors = scouted + self._mean + _kernel(scouted, self._scouted) @ self._weights  # [m, D]
-        out: Floats = unit(vectors) @ self._target
+        return self._judged(scouted)[0]
+
+    def promise(self, scouted: Floats) -> Floats:
+        """The cosines that these texts may well have: the less is known, the more.  # [m]"""
+        cosines, doubts = self._judged(scouted)
+        out: Floats = cosines + np.float32(CURIOSITY) * doubts
         return out
+
+    def _judged(self, scouted: Floats) -> tuple[Floats, Floats]:
+        """Foretold cosines, and their standard deviations.  # [m] each"""
+        if not len(self._scouted):
+            return unit(scouted) @ self._target, np.zeros(len(scouted), np.float32)
+        fit = self._fit = self._fit or self._fitted()
+        near = _kernel(scouted, self._scouted)  # [m, n]
+        vectors = scouted + fit.mean + near @ fit.weights  # [m, D]
+        unknown = 1 - ((near @ fit.inverse) * near).sum(axis=1)  # [m]
+        doubts: Floats = np.float32(fit.unit) * np.sqrt(np.maximum(unknown, 0))
+        return unit(vectors) @ self._target, doubts
+
+    def _fitted(self) -> _Fit:
+        mean: Floats = self._errors.mean(axis=0)
+        errors = self._errors - mean
+        kernel = _kernel(self._scouted, self._scouted) + NOISE * np.eye(len(errors))
+        inverse = np.linalg.inv(kernel)
+        weights = inverse @ errors
+        spread = float(np.sqrt(max((errors * weights).sum() / errors.size, 0.0)))
+        return _Fit(mean, inverse.astype(np.float32), weights.astype(np.float32), spread)
 
 
 def unit(vectors: NDArray[np.floating]) -> Floats:

@@ -32,8 +32,10 @@ class Guided:
     steps: int = 4  # forward passes that fill an edit's masks, at most
     temperature: float = 0.8
     overshoot: float = 1.0  # how far beyond the target half of the edits aim
-    fluency: float = 0.004  # what a unit of the model's score is worth in cosine, where texts are edited next
-    fluency_imitated: float = 0.007  # the same where an imitation guides: its cosines say less
+    phrasing: float = 0.0005  # what a nat of a text's phrases is worth in cosine, where texts are edited next
+    fluency: float = 0.004  # the same of a unit of the model's score, where no phrases are known
+    phrasing_imitated: float = 0.0015  # both where an imitation guides: its cosines say less,
+    fluency_imitated: float = 0.007  # and both count
     gradient: int = 0  # substitutions that a white-box encoder's gradient proposes, for each text of the beam
     near_enough: float = 0.99999  # the cosine at which a text counts as found
     patience: int = 20  # rounds without a new text until it gives up
@@ -43,8 +45,8 @@ class Guided:
         for name, least in {
             "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
             "words": 1, "missing": 0, "moves": 0, "pairs": 0, "merge": 0, "scout": 1, "steps": 1,
-            "temperature": 0, "overshoot": 0, "fluency": 0, "fluency_imitated": 0, "gradient": 0,
-            "patience": 1,
+            "temperature": 0, "overshoot": 0, "phrasing": 0, "fluency": 0, "phrasing_imitated": 0,
+            "fluency_imitated": 0, "gradient": 0, "patience": 1,
         }.items():  # fmt: skip
             if getattr(self, name) < least:
                 raise UsageError(f"{name} must be at least {least}, got {getattr(self, name)}.")
