@@ -5,8 +5,11 @@ BIN := $(VENV)/bin
 
 .PHONY: try test check format clean
 
-try: $(VENV)/.installed ## Install into .venv, then invert a sentence with the bundled encoder and model
-	$(BIN)/unembed invert "I would like to live in a quiet house near the sea."
+SENTENCE := I would like to live in a quiet house near the sea.
+
+try: $(VENV)/.installed ## Install into .venv, then invert a sentence: from its vector alone, then with the encoder at hand
+	$(BIN)/unembed invert "$(SENTENCE)"
+	$(BIN)/unembed invert "$(SENTENCE)" --strategy guided
 
 test: $(VENV)/.installed-dev ## Install into .venv, then every check and test
 	$(BIN)/ruff check .

@@ -19,9 +19,14 @@ unembed=${UNEMBED:-unembed}
 # Long sentences count twice, for they are few.
 "$unembed" train --config "$here/stage2.yaml" --start-from "$STATE/runs/stage1/best" \
   --data "$STATE/data/short" --data "$STATE/data/wiki" --data "$STATE/data/wiki" --steps "${STAGE2_STEPS:-60000}" -o "$STATE/runs/stage2"
+# Then those six times: they are what is hard.
+wiki=(--data "$STATE/data/wiki")
+"$unembed" train --config "$here/stage2.yaml" --start-from "$STATE/runs/stage2/best" --learning-rate 5e-4 --warmup 100 --hold 0.6 \
+  --data "$STATE/data/short" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" \
+  --steps "${STAGE3_STEPS:-2600}" --seed 4 -o "$STATE/runs/stage3"
 
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
-"$unembed" model export "$STATE/runs/stage2/best" --dtype int8 --repeat-penalty 1.0 -o "$STATE/minilm-en"
+"$unembed" model export "$STATE/runs/stage3/best" --dtype int8 --repeat-penalty 1.0 -o "$STATE/minilm-en"
 
 # The surrogate that comes with it: its token vectors begin with potion's. Short texts, then all of them.
 "$unembed" encoders fetch potion
