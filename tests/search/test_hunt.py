@@ -118,6 +118,22 @@ def test_what_is_left_over_is_ranked_anew_when_more_is_known() -> None:
     assert hunt.sweep(best, 2) == [(1,), (0,)]
 
 
+def test_what_is_unknown_comes_before_what_is_known_to_be_a_little_nearer() -> None:
+    target = np.eye(4, dtype=np.float32)[0]
+    hunt = begun(0.9)
+    hunt.beliefs = Beliefs(target)
+    known, _ = scouted = unit(np.array([[1.0, 1.0, 0.0, 0.0], [0.99, 0.0, 1.0, 0.0]]))
+    error = 0.2 * unit(np.random.default_rng(0).standard_normal((20, 4)))
+    seen = np.repeat(known[None], 20, axis=0)
+    for sign in (1, -1):  # it is known to err as often one way as the other
+        hunt.beliefs.learn(seen, seen + sign * error)
+    near, far = hunt.beliefs.foretold(scouted)
+    assert near > far
+    [best] = hunt.beam
+    hunt.neighbours[best.text] = replace(leftovers(best, 2), scouted=scouted)
+    assert hunt.sweep(best, 2) == [(1,), (0,)]
+
+
 def test_neighbours_of_texts_that_left_the_beam_are_forgotten() -> None:
     hunt = begun(0.9, 0.8)
     hunt.neighbours.update((one.text, leftovers(one, 3)) for one in hunt.beam)

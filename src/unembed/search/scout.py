@@ -59,7 +59,7 @@ class _Fit(NamedTuple):
     mean: Floats  # [D] of the errors
     inverse: Floats  # [n, n] of the kernel with its noise
     weights: Floats  # [n, D]
-    unit: float  # the errors' standard deviation, in a dimension, where nothing is known
+    spread: float  # u: the errors' standard deviation, in a dimension, where nothing is known
 
 
 class Beliefs:
@@ -95,7 +95,7 @@ class Beliefs:
         near = _kernel(scouted, self._scouted)  # [m, n]
         vectors = scouted + fit.mean + near @ fit.weights  # [m, D]
         unknown = 1 - ((near @ fit.inverse) * near).sum(axis=1)  # [m]
-        doubts: Floats = np.float32(fit.unit) * np.sqrt(np.maximum(unknown, 0))
+        doubts: Floats = np.float32(fit.spread) * np.sqrt(np.maximum(unknown, 0))
         return unit(vectors) @ self._target, doubts
 
     def _fitted(self) -> _Fit:
