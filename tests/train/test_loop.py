@@ -3,6 +3,8 @@
 import math
 import os
 import signal
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -171,12 +173,23 @@ def test_a_second_request_is_final():
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_minutes_decide_where_they_are_given(toy_config):
+def test_minutes_decide_where_they_are_given(toy_config, monkeypatch):
+    ticks = count(start=0, step=5)  # each update takes five seconds
+    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     config = toy_config.model_copy(
-        update={"minutes": 0.02, "steps": 1, "validate_size": 4, "sample_size": 2, "save_every": 10**6}
+        update={
+            "minutes": 2.0,
+            "steps": 1,
+            "warmup": 4,
+            "log_every": 1,
+            "validate_size": 4,
+            "sample_size": 2,
+            "save_every": 10**6,
+        }
     )
     train(config)
     end = lines(config, "end")[-1]
-    assert end["step"] > 1
+    assert (end["step"], end["seconds"]) == (24, 120.0)
     rates = [line["rate"] for line in lines(config, "train")]
-    assert rates[-1] < max(rates)
+    assert len(rates) == 24
+    assert rates[-1] < max(rates) / 4
