@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.search.hunt import HOPE, Hunt, Hypothesis, Leftovers
+from unembed.search.hunt import ALIKE, DEEPEN, HOPE, Hunt, Hypothesis, Leftovers, likeness
 from unembed.search.scout import Beliefs, unit
 
 FLUENCY = 0.01
@@ -62,6 +62,70 @@ def test_the_beam_is_never_worse_than_before(cosines: list[float], new: list[tup
     assert hunt.best.cosine == max([*cosines, *(cosine for cosine, _ in new)])
 
 
+WORDS = st.lists(st.integers(0, 5), min_size=1, max_size=8)
+
+
+@given(WORDS, WORDS)
+def test_likeness(one: list[int], other: list[int]) -> None:
+    assert likeness(one, one) == 1
+    assert likeness(one, other) == likeness(other, one)
+    assert 0 <= likeness(one, other) <= 1
+    if not set(one) & set(other):
+        assert likeness(one, other) == 0
+
+
+def test_what_came_nearer_is_remembered_for_the_gains_to_come() -> None:
+    """A text's gain of one round is merged with those of earlier rounds, of that text alone."""
+    hunt = begun(0.5, 0.4)
+    first, better, other = (hypothesis(*given) for given in [
+        ("a", 0.6, "start 0", 3), ("b", 0.7, "start 0", 4), ("c", 0.45, "start 1", 5)
+    ])  # fmt: skip
+    hunt.add([first, hypothesis("farther", 0.3, "start 0", 6)])
+    assert hunt.nearer == {"start 0": [first]}
+    hunt.add([other])
+    assert hunt.nearer == {"start 1": [other]}
+    hunt.add([better])
+    assert hunt.nearer == {"start 0": [better, first]}
+    hunt.add([])
+    assert hunt.nearer == {}
+
+
+def test_likeness_counts_word_pairs() -> None:
+    assert likeness([1, 2, 3], [1, 2, 3, 4]) == 3 / 5  # begin-1, 1-2 and 2-3 of begin-1, 1-2, 2-3, 3-4, 4-end
+    assert likeness([1, 1, 1], [1, 1]) == 3 / 4  # a pair that stands twice in one text only counts once
+
+
+def told(text: str, entries: tuple[int, ...], cosine: float, call: int) -> Hypothesis:
+    return replace(hypothesis(text, cosine, call=call), entries=entries)
+
+
+def test_a_beam_spreads_out_when_nothing_comes_nearer() -> None:
+    """The best text's neighbours fill the beam; once that leads nowhere, unlike texts get a chance again."""
+    hunt = Hunt(np.ones(1, np.float32), np.random.default_rng(0), 100, 2, near_enough=2.0, spread=2)
+    best, twin = told("best", (1, 2, 3, 4), 0.9, 1), told("twin", (1, 2, 3, 4, 5), 0.8, 2)
+    other, third = told("other", (6, 7, 8), 0.5, 3), told("third", (6, 7, 8, 9), 0.4, 4)
+    assert likeness(best.entries, twin.entries) > ALIKE > likeness(best.entries, other.entries)
+    hunt.settle(hunt.add([best, twin, other, third]))
+    assert hunt.beam == [best, twin]
+    hunt.settle(hunt.add([]))
+    assert hunt.beam == [best, twin]
+    hunt.settle(hunt.add([]))
+    assert hunt.beam == [best, other]
+    better = told("better", (6, 7, 8, 1), 0.7, 5)  # of the other's kind, and still farther than the best
+    hunt.settle(hunt.add([better]))
+    assert hunt.beam == [best, better]
+    found = told("found", (1, 2, 3), 0.95, 6)  # nearer than all: the beam may narrow again
+    hunt.settle(hunt.add([found]))
+    assert hunt.beam == [found, best]
+
+
+def test_nothing_tried_is_lost_where_a_beam_spreads_out_at_once() -> None:
+    hunt = Hunt(np.ones(1, np.float32), np.random.default_rng(0), 100, 3, near_enough=2.0, spread=0)
+    texts = [told(str(n), (n, n + 1), 0.9 - n / 10, n + 1) for n in range(5)]
+    hunt.settle(hunt.add(texts))
+    assert hunt.beam == texts[:3]
+
+
 def leftovers(one: Hypothesis, count: int) -> Leftovers:
     return Leftovers([f"{one.text}, {n}" for n in range(count)], [(n,) for n in range(count)])
 
@@ -101,6 +165,22 @@ def test_the_longer_a_text_was_swept_the_later_its_turn() -> None:
         turns.append(hunt.beam.index(one))
         hunt.sweep(one, 1)
     assert turns == [0, 0, 1, 0, 1]
+
+
+def test_less_likely_neighbours_are_wanted_of_the_best_text_and_once() -> None:
+    hunt = begun(0.9, 0.8)
+    best, second = hunt.beam
+    hunt.neighbours.update((one.text, leftovers(one, 20)) for one in hunt.beam)
+    for _ in range(DEEPEN):
+        assert not hunt.deepens(best)
+        hunt.sweep(best, 1)
+        hunt.sweep(second, 1)
+    assert not hunt.deepens(second)
+    assert hunt.deepens(best)
+    assert hunt.swept[best.text] == 0  # its turns begin anew
+    for _ in range(DEEPEN):
+        hunt.sweep(best, 1)
+    assert not hunt.deepens(best)
 
 
 def test_what_is_left_over_is_ranked_anew_when_more_is_known() -> None:

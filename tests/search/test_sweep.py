@@ -249,6 +249,30 @@ def test_the_most_promising_changes_are_looked_at_two_by_two(
         assert not one_longer(TEXTS[1], entries)
 
 
+def test_a_deep_survey_adds_less_likely_words_and_longer_moves(
+    encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    model = tiny.checkpoint(encoder.tokenizer(), encoder.info, length="given", max_length=14)
+    settings = strategies.Guided(words=1, missing=0, moves=1000, pairs=0)
+    text, target = tuple(range(4, 16)), vectors[0] / np.linalg.norm(vectors[0])
+    hunt = Hunt(target, np.random.default_rng(0), 9, 1, 2.0, longest=14, beliefs=Beliefs(target))
+    parent = Hypothesis(text, "parent", target, 0.5, "test")
+    survey = Survey(model, settings, Scout(encoder), None)
+    survey.around([(hunt, parent)], target[None])
+    plain = hunt.neighbours["parent"]
+    survey.around([(hunt, parent)], target[None], deep=True)
+    deep = hunt.neighbours["parent"]
+    assert deep.entries[: len(plain)] == plain.entries
+    assert len(set(deep.texts)) == len(deep)
+    assert deep.scouted is not None
+    assert len(deep.scouted) == len(deep)
+    new = deep.entries[len(plain) :]
+    assert sum(len(one) == len(text) and sorted(one) != sorted(text) for one in new) >= len(text)
+    turned = (*text[6:], *text[:6])  # six words stand elsewhere, one more than a plain survey moves
+    assert turned in new
+    assert turned not in plain.entries
+
+
 class Opposite(CountingEncoder):
     """A scout that is as wrong as can be."""
 

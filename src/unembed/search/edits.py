@@ -69,11 +69,11 @@ def _moved(text: Entries, first: int, size: int, place: int) -> Entries:
     return (*rest[:place], *text[first : first + size], *rest[place:])
 
 
-def moves(text: Entries) -> list[Entries]:
-    """All texts in which some words in a row stand elsewhere."""
+def moves(text: Entries, longest: int = LONGEST_SPAN) -> list[Entries]:
+    """All texts in which some words in a row, at most so many, stand elsewhere."""
     found = dict.fromkeys(
         _moved(text, first, size, place)
-        for size in range(1, min(LONGEST_SPAN, len(text) - 1) + 1)
+        for size in range(1, min(longest, len(text) - 1) + 1)
         for first in range(len(text) - size + 1)
         for place in range(len(text) - size + 1)
     )

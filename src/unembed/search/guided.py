@@ -111,6 +111,7 @@ class GuidedSearch:
                 budget=settings.max_encoder_calls,
                 width=settings.beam,
                 near_enough=settings.near_enough,
+                spread=settings.spread,
                 phrasing=self._phrasing,
                 fluency=self._fluency,
                 scored=self._scores,
@@ -184,7 +185,7 @@ class GuidedSearch:
         return out
 
     def _merge(self, hunt: Hunt) -> list[_Draft]:
-        """What the last round's nearer texts make together, those of each parent."""
+        """What the last round's nearer texts make together with all before them, those of each parent."""
         drafts = [
             _Draft(entries, hunt.target, MERGED, parent, chosen=True)
             for parent, some in hunt.nearer.items()
@@ -224,8 +225,10 @@ class GuidedSearch:
         parents = [hunt.next_to_sweep() for hunt in hunts]
         chosen = [(hunt, parent) for hunt, parent in zip(hunts, parents, strict=True) if parent is not None]
         new = [(hunt, parent) for hunt, parent in chosen if parent.text not in hunt.neighbours]
-        if new:
-            self._survey.around(new, np.stack([self._beyond(hunt, parent) for hunt, parent in new]))
+        again = [(hunt, parent) for hunt, parent in chosen if hunt.deepens(parent)]
+        for some, deep in ((new, False), (again, True)):
+            aims = [self._beyond(hunt, parent) for hunt, parent in some]
+            self._survey.around(some, np.array(aims, dtype=np.float32), deep=deep)
         for drafts, hunt, parent in zip(out, hunts, parents, strict=True):
             if parent is not None:
                 drafts += [

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from unembed.search.scout import Beliefs
 
 LEAST_SCORE = -50.0  # nothing counts as less likely than that
+ALIKE = 0.5  # of the word pairs of two texts, the share up to which they are unlike
+DEEPEN = 3  # after so many turns of the best text its less likely neighbours are looked at too
 HOPE = 1.0  # by so much an edited text's score may exceed its parent's; one that needs more is not scored
 
 
@@ -26,6 +28,16 @@ class Hypothesis:
     made_by: str  # the edit that made it
     parent: str | None = None  # the text that was edited
     call: int = 0  # the encoder call that it cost, counted from 1
+
+
+def likeness(one: Sequence[int], other: Sequence[int]) -> float:
+    """Of the pairs of neighbouring words in the longer text, edges included, the share that both have."""
+    mine, theirs = _pairs(one), _pairs(other)
+    return (mine & theirs).total() / max(mine.total(), theirs.total())
+
+
+def _pairs(text: Sequence[int]) -> Counter[tuple[int | None, int | None]]:
+    return Counter(zip([None, *text], [*text, None], strict=True))
 
 
 @dataclass
@@ -75,6 +87,7 @@ class Hunt:
     budget: int  # encoder calls
     width: int  # of the beam
     near_enough: float  # the cosine at which it ends
+    spread: int = 1_000_000  # after so many rounds without a better text the beam holds unlike ones
     phrasing: float = 0.0  # what a nat of a text's phrases is worth in cosine
     fluency: float = 0.0  # what a unit of a score by the model is worth in cosine
     scored: bool = True  # the model gives scores; otherwise only phrases do
@@ -92,9 +105,13 @@ class Hunt:
     pulled: set[str] = field(default_factory=set)  # texts whose gradient was asked for
     neighbours: dict[str, Leftovers] = field(default_factory=dict)  # of texts of the beam
     swept: Counter[str] = field(default_factory=Counter)  # how often it was a text's turn
+    deepened: set[str] = field(default_factory=set)  # texts whose less likely neighbours are known too
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     beliefs: Beliefs | None = None  # what a scout's errors are around the target
-    nearer: dict[str, list[Hypothesis]] = field(default_factory=dict)  # by parent, what beat it last round
+    gains: dict[str, list[Hypothesis]] = field(
+        default_factory=dict
+    )  # by parent, what came nearer, best first
+    nearer: dict[str, list[Hypothesis]] = field(default_factory=dict)  # of those, which grew last round
     stale: int = 0  # rounds without a better text
     _seen: int = 0  # the call of the best text when the beam was last chosen
 
@@ -147,7 +164,10 @@ class Hunt:
         self.nearer = {}
         for one in sorted(hypotheses, key=lambda one: -one.cosine):
             if one.parent is not None and one.cosine > self.tried[one.parent].cosine:
-                self.nearer.setdefault(one.parent, []).append(one)
+                gains = self.nearer[one.parent] = self.gains.setdefault(one.parent, [])
+                gains.append(one)
+        for gains in self.nearer.values():
+            gains.sort(key=lambda one: -one.cosine)
         if not self.imitated:
             self._compare(hypotheses, lambda one: one.cosine)
         worst = self.value(self.beam[-1]) if len(self.beam) == self.width else -float("inf")
@@ -160,12 +180,15 @@ class Hunt:
         """Choose what is edited next, among the beam and these, once their scores are known."""
         if self.imitated:
             self._compare(sorted(hypotheses, key=lambda one: one.call), self.value)
-        self.beam = sorted([*self.beam, *hypotheses], key=lambda one: -self.value(one))[: self.width]
-        near = {one.text for one in self.beam}
-        self.neighbours = {text: left for text, left in self.neighbours.items() if text in near}
         latest = self.history[-1].call if self.history else 0
         self.stale = 0 if latest > self._seen else self.stale + 1
         self._seen = latest
+        # Everything tried so far gets another chance at the moment that the search spreads out.
+        chosen = self.tried.values() if self.stale == self.spread else [*self.beam, *hypotheses]
+        ranked = sorted(chosen, key=lambda one: -self.value(one))
+        self.beam = ranked[: self.width] if self.stale < self.spread else self._apart(ranked)
+        near = {one.text for one in self.beam}
+        self.neighbours = {text: left for text, left in self.neighbours.items() if text in near}
 
     def next_to_sweep(self) -> Hypothesis | None:
         """The text of the beam whose neighbours are tried next: each round on one counts as a rank less."""
@@ -175,6 +198,17 @@ class Hunt:
             if self.neighbours.get(one.text, True)
         ]
         return min(left)[2] if left else None
+
+    def deepens(self, one: Hypothesis) -> bool:
+        """Whether it is time to look at less likely neighbours of a text too: of the best one, and once.
+
+        What comes of that begins its turns anew.
+        """
+        if one is not self.beam[0] or self.swept[one.text] != DEEPEN or one.text in self.deepened:
+            return False
+        self.deepened.add(one.text)
+        self.swept[one.text] = 0
+        return True
 
     def sweep(self, one: Hypothesis, count: int) -> list[tuple[int, ...]]:
         """Take the next neighbours of a text: those that promise most, by all that is known now."""
@@ -192,6 +226,19 @@ class Hunt:
         if left.said is not None:
             promise += np.float32(self.phrasing) * left.said
         return np.argsort(-promise, kind="stable").tolist()  # type: ignore[no-any-return]
+
+    def _apart(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+        """The first of these that are not much like one before them, as many as the beam is wide.
+
+        Else the beam fills with one text's neighbours, and where that text leads nowhere all of them do.
+        """
+        out: list[Hypothesis] = []
+        for one in hypotheses:
+            if len(out) == self.width:
+                break
+            if all(likeness(one.entries, other.entries) <= ALIKE for other in out):
+                out.append(one)
+        return out
 
     def _compare(self, hypotheses: Sequence[Hypothesis], worth: Callable[[Hypothesis], float]) -> None:
         for one in hypotheses:

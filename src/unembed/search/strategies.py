@@ -21,6 +21,7 @@ class Guided:
     seconds: float = 0.0  # a deadline for the vectors that are searched for together; 0: none
     starts: int = 10  # texts of the plain inversion to begin with
     beam: int = 6  # nearest texts that are edited
+    spread: int = 6  # after so many rounds without a nearer text they must be unlike each other
     proposals: int = 2  # random edits of each, a round
     sweep: int = 12  # texts one word or one move away from one of the beam that are embedded, a round
     words: int = 10  # likeliest words that a sweep looks at, at each place
@@ -43,8 +44,8 @@ class Guided:
 
     def __post_init__(self) -> None:
         for name, least in {
-            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "proposals": 1, "sweep": 0,
-            "words": 1, "missing": 0, "moves": 0, "pairs": 0, "merge": 0, "scout": 1, "steps": 1,
+            "max_encoder_calls": 0, "seconds": 0, "starts": 1, "beam": 1, "spread": 0, "proposals": 1,
+            "sweep": 0, "words": 1, "missing": 0, "moves": 0, "pairs": 0, "merge": 0, "scout": 1, "steps": 1,
             "temperature": 0, "overshoot": 0, "phrasing": 0, "fluency": 0, "phrasing_imitated": 0,
             "fluency_imitated": 0, "gradient": 0, "patience": 1,
         }.items():  # fmt: skip

@@ -23,6 +23,7 @@ from unembed.search.strategies import Guided
 from unembed.search.sweep import Neighbour, Sweep
 
 LOOKED_AT = 150  # of a sweep's texts, by their words' probability
+DEEPER = 4  # times as many words are looked at where that has led nowhere
 
 
 class Survey:
@@ -33,23 +34,27 @@ class Survey:
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
         self._scout, self._phrases = scout, phrases
-        self._sweep = Sweep(checkpoint, settings.words, settings.missing)
 
-    def around(self, asked: Sequence[tuple[Hunt, Hypothesis]], aims: NDArray[np.float32]) -> None:
+    def around(
+        self, asked: Sequence[tuple[Hunt, Hypothesis]], aims: NDArray[np.float32], *, deep: bool = False
+    ) -> None:
         """Find what is around these texts, one of each hunt, and let the hunts remember it.
 
-        aims: [n, D], the vectors that the denoiser is told.
+        aims: [n, D], the vectors that the denoiser is told; deep: look at less likely words and at longer
+        moves too, of texts that were looked at already.
         """
+        if not asked:
+            return
+        times = DEEPER if deep else 1
+        sweep = Sweep(self._checkpoint, self._settings.words * times, self._settings.missing * times)
         hunts = [hunt for hunt, _ in asked]
         lengths = [hunt.length for hunt in hunts]
         longest = hunts[0].longest or self._checkpoint.config.denoiser.max_length
-        found = self._sweep.around(
-            [parent.entries for _, parent in asked], aims, longest=longest, lengths=lengths
-        )
+        found = sweep.around([parent.entries for _, parent in asked], aims, longest=longest, lengths=lengths)
         for hunt, swept in zip(hunts, found, strict=True):
             hunt.forward_passes += swept.passes
         drafts = [
-            self._worth_a_look(hunt, parent, one.neighbours)
+            self._worth_a_look(hunt, parent, one.neighbours, deep=deep)
             for (hunt, parent), one in zip(asked, found, strict=True)
         ]
         left = self._leftovers(hunts, drafts)
@@ -60,7 +65,8 @@ class Survey:
             more = self._leftovers(hunts, paired)
             left = [one.joined(other) for one, other in zip(left, more, strict=True)]
         for (hunt, parent), some in zip(asked, left, strict=True):
-            hunt.neighbours[parent.text] = some
+            known = hunt.neighbours.get(parent.text)
+            hunt.neighbours[parent.text] = some if known is None else known.joined(some)
 
     def _leftovers(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[Entries]]) -> list[Leftovers]:
         """What is new of these drafts of each hunt, with what is known of it."""
@@ -75,18 +81,21 @@ class Survey:
             out = [replace(one, said=said(self._phrases, one.entries)) for one in out]
         return out
 
-    def _worth_a_look(self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour]) -> list[Entries]:
+    def _worth_a_look(
+        self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool
+    ) -> list[Entries]:
         """The likeliest first; then, where a scout can judge them, words that the text lacks and moves."""
         ranked = sorted(neighbours, key=lambda one: -one.log_prob)
-        likely = [one.entries for one in ranked if not one.missing][:LOOKED_AT]
+        likely = [one.entries for one in ranked if not one.missing][: LOOKED_AT * (DEEPER if deep else 1)]
         if self._scout is None:
             return likely
         lacking = [one.entries for one in ranked if one.missing]
-        return [*likely, *lacking, *self._moves(hunt, parent)]
+        return [*likely, *lacking, *self._moves(hunt, parent, deep=deep)]
 
-    def _moves(self, hunt: Hunt, parent: Hypothesis) -> list[Entries]:
+    def _moves(self, hunt: Hunt, parent: Hypothesis, *, deep: bool) -> list[Entries]:
         """Texts in which some words stand elsewhere: those whose phrases are likeliest, or any."""
-        every = moves(parent.entries)
+        # Of two stretches that change places, one is at most half of the text.
+        every = moves(parent.entries, len(parent.entries) // 2) if deep else moves(parent.entries)
         count = min(self._settings.moves, len(every))
         if self._phrases is not None:
             order = np.argsort(-said(self._phrases, every), kind="stable")
