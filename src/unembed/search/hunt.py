@@ -108,9 +108,7 @@ class Hunt:
     deepened: set[str] = field(default_factory=set)  # texts whose less likely neighbours are known too
     likely: NDArray[np.int64] | None = None  # entries that the lexical head expects
     beliefs: Beliefs | None = None  # what a scout's errors are around the target
-    gains: dict[str, list[Hypothesis]] = field(
-        default_factory=dict
-    )  # by parent, what came nearer, best first
+    gains: dict[str, list[Hypothesis]] = field(default_factory=dict)  # by parent, what beat it, best first
     nearer: dict[str, list[Hypothesis]] = field(default_factory=dict)  # of those, which grew last round
     stale: int = 0  # rounds without a better text
     _seen: int = 0  # the call of the best text when the beam was last chosen
