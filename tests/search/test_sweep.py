@@ -273,6 +273,18 @@ def test_a_deep_survey_adds_less_likely_words_and_longer_moves(
     assert turned not in plain.entries
 
 
+def test_a_search_that_finds_nothing_nearer_looks_deeper(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    settings = strategies.Guided(
+        max_encoder_calls=150, beam=2, spread=3, proposals=1, sweep=2, words=1, missing=0, near_enough=2.0
+    )
+    search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder)
+    hunts = search.run(vectors, [[TEXTS[1]]] * len(vectors))
+    assert any(hunt.deepened for hunt in hunts)
+    assert all(hunt.spread == 3 for hunt in hunts)
+
+
 class Opposite(CountingEncoder):
     """A scout that is as wrong as can be."""
 
