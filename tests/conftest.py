@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer
 
 import toy
@@ -12,6 +13,12 @@ from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
+
+# A property test is the same on every machine, however slow: its examples are not random, nor is it timed.
+settings.register_profile(
+    "everywhere", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("everywhere")
 
 
 @pytest.fixture(scope="session")

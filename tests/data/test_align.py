@@ -25,7 +25,7 @@ def check(tokenizer: Tokenizer, texts: list[str], seq_len: int) -> int:
 
 
 @any_tokenizer
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(texts=st.lists(st.text(max_size=40), max_size=5), seq_len=st.integers(min_value=1, max_value=12))
 def test_tokens_and_text_agree_for_anything(tokenizer: Tokenizer, texts: list[str], seq_len: int) -> None:
     check(tokenizer, texts, seq_len)

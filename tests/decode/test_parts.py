@@ -49,7 +49,7 @@ def test_noise_is_uniform_and_its_channels_independent() -> None:
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 2**40), st.integers(0, 100))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_noise_belongs_to_the_sequence(seed: int, other: int, step: int) -> None:
     seeds = torch.tensor([other, seed, 7])
     assert torch.equal(uniform(seeds, 9, step)[1], uniform(torch.tensor([seed]), 9, step)[0])
@@ -76,7 +76,7 @@ def test_sampling_follows_the_distribution() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.3, 1.0, 2.0]))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_banned_token_is_never_sampled(seed: int, temperature: float) -> None:
     generator = torch.Generator().manual_seed(seed)
     logits = 5 * torch.randn(20, 7, generator=generator)

@@ -48,7 +48,7 @@ def test_times_are_told_apart():
     assert gaps.min() > 0.1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.floats(0.1, 5), st.floats(0, 1e4), st.booleans())
 def test_modulation_never_exceeds_its_limit(limit, size, timed):
     config = DenoiserConfig(

@@ -43,7 +43,7 @@ def test_no_request_breaks_the_server(
         return  # without parameters there is nothing to get wrong
 
     @given(case=schema[path][method].as_strategy(generation_mode=mode))
-    @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, suppress_health_check=list(HealthCheck))
     def check(case: schemathesis.Case) -> None:
         case.validate_response(case.call(), checks=CHECKS)
 
@@ -55,7 +55,7 @@ def test_no_guided_request_breaks_the_server(schema: schemathesis.BaseSchema) ->
     """Few requests that are made up at random ask for a search: here all of them do."""
 
     @given(case=schema["/api/invert"]["POST"].as_strategy(), options=GUIDED_OPTIONS)
-    @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, suppress_health_check=list(HealthCheck))
     def check(case: schemathesis.Case, options: dict) -> None:
         given = {"vectors": [[0.1] * 16], "texts": None, "originals": None, "lengths": None, "model": None}
         case.body = {**case.body, **given, "strategy": "guided", "options": options}

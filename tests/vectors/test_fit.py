@@ -48,19 +48,19 @@ def test_the_encoder_s_own_vectors_pass(model: Checkpoint, real: np.ndarray) -> 
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_random_directions_are_told(model: Checkpoint, seed: int) -> None:
     assert told(model, unit(np.random.default_rng(seed).normal(size=(40, 384))))
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_shuffled_dimensions_are_told(model: Checkpoint, real: np.ndarray, seed: int) -> None:
     assert told(model, real[800:, np.random.default_rng(seed).permutation(384)])
 
 
 @given(st.floats(0.01, 100.0))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_another_norm_is_told_unless_it_is_the_same(
     model: Checkpoint, real: np.ndarray, scale: float
 ) -> None:
@@ -88,7 +88,7 @@ def test_it_warns_once(model: Checkpoint) -> None:
 @given(
     st.integers(0, 39), st.integers(0, 383), st.sampled_from([np.nan, np.inf, -np.inf]), st.integers(0, 99)
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_bad_number_is_found_wherever_it_is(row: int, column: int, value: float, first: int) -> None:
     vectors = np.zeros((40, 384), dtype=np.float32)
     check_numbers(vectors, 384)
