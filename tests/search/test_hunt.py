@@ -172,15 +172,16 @@ def test_less_likely_neighbours_are_wanted_of_the_best_text_and_once() -> None:
     best, second = hunt.beam
     hunt.neighbours.update((one.text, leftovers(one, 20)) for one in hunt.beam)
     for _ in range(DEEPEN):
-        assert not hunt.deepens(best)
+        assert not hunt.wants_deeper(best)
         hunt.sweep(best, 1)
         hunt.sweep(second, 1)
-    assert not hunt.deepens(second)
-    assert hunt.deepens(best)
+    assert not hunt.wants_deeper(second)
+    assert hunt.wants_deeper(best)
+    hunt.deepen(best)
     assert hunt.swept[best.text] == 0  # its turns begin anew
     for _ in range(DEEPEN):
         hunt.sweep(best, 1)
-    assert not hunt.deepens(best)
+    assert not hunt.wants_deeper(best)
 
 
 def test_what_is_left_over_is_ranked_anew_when_more_is_known() -> None:

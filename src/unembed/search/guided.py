@@ -225,7 +225,9 @@ class GuidedSearch:
         parents = [hunt.next_to_sweep() for hunt in hunts]
         chosen = [(hunt, parent) for hunt, parent in zip(hunts, parents, strict=True) if parent is not None]
         new = [(hunt, parent) for hunt, parent in chosen if parent.text not in hunt.neighbours]
-        again = [(hunt, parent) for hunt, parent in chosen if hunt.deepens(parent)]
+        again = [(hunt, parent) for hunt, parent in chosen if hunt.wants_deeper(parent)]
+        for hunt, known in again:
+            hunt.deepen(known)
         for some, deep in ((new, False), (again, True)):
             aims = [self._beyond(hunt, parent) for hunt, parent in some]
             self._survey.around(some, np.array(aims, dtype=np.float32), deep=deep)

@@ -197,16 +197,14 @@ class Hunt:
         ]
         return min(left)[2] if left else None
 
-    def deepens(self, one: Hypothesis) -> bool:
-        """Whether it is time to look at less likely neighbours of a text too: of the best one, and once.
+    def wants_deeper(self, one: Hypothesis) -> bool:
+        """Whether it is time to look at less likely neighbours of a text too: of the best one, and once."""
+        return one is self.beam[0] and self.swept[one.text] == DEEPEN and one.text not in self.deepened
 
-        What comes of that begins its turns anew.
-        """
-        if one is not self.beam[0] or self.swept[one.text] != DEEPEN or one.text in self.deepened:
-            return False
+    def deepen(self, one: Hypothesis) -> None:
+        """Its less likely neighbours are known from now on; what comes of that begins its turns anew."""
         self.deepened.add(one.text)
         self.swept[one.text] = 0
-        return True
 
     def sweep(self, one: Hypothesis, count: int) -> list[tuple[int, ...]]:
         """Take the next neighbours of a text: those that promise most, by all that is known now."""
