@@ -129,6 +129,18 @@ def test_render_writes_everything(scale: str, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "strategies.json").read_text())["rows"][0]["label"] == "a|b"
 
 
+@pytest.mark.parametrize("scale", ["linear", "symlog"])
+def test_thousands_on_an_axis_are_short(scale: str, tmp_path: Path) -> None:
+    rows = [
+        Row(label=str(x), x=x, figures={"token_accuracy": figure(0.5)}) for x in (0.5, 0, 500, 1000, 2500)
+    ]
+    render(report(table(scale, rows=rows)), tmp_path)
+    svg = (tmp_path / "strategies.svg").read_text()
+    assert [f">{label}</text>" in svg for label in ("0", "0.5", "500", "1k", "2.5k")] == [True] * 5
+    assert "1000<" not in svg
+    assert "2,500<" not in svg
+
+
 def test_the_same_table_gives_the_same_files(tmp_path: Path) -> None:
     for name in ("one", "two"):
         render(report(table()), tmp_path / name)

@@ -138,14 +138,19 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
         smallest = min((place for place in places if place > 0), default=1.0)
         panel.set_xscale("symlog", linthresh=smallest, linscale=0.5)
         panel.set_xlim(-smallest / 3, max(places) * 1.25)
-        panel.set_xticks(places, [f"{place:g}" for place in places])
+        panel.set_xticks(places, [_tick(place) for place in places])
         panel.minorticks_off()
     elif len(places) <= 8:
-        panel.set_xticks(places, [f"{place:,g}" for place in places])
+        panel.set_xticks(places, [_tick(place) for place in places])
     panel.set_xlabel(table.axis)
     panel.grid(axis="y")
     panel.set_title(cells.header(column), loc="left")
     panel.set_ylim(_limits(panel.get_ylim(), rows, column))
+
+
+def _tick(place: float) -> str:
+    """Short, since the places of a curve are seldom as far apart as their names are long."""
+    return f"{place:g}" if place < 1000 else f"{place / 1000:g}k"
 
 
 def _limits(drawn: tuple[float, float], rows: list[Row], column: Column) -> tuple[float, float]:
