@@ -248,6 +248,7 @@ def test_killed_and_run_again_gives_the_same_file(model: str, tmp_path: Path) ->
         (["text", "-o", "out.jsonl"], "--output goes with --embedding"),
         (["text", "-s", "magic"], "no decoding strategy 'magic'"),
         (["text", "-s", "euler-remask", "--option", "share=much"], "share of 'euler-remask' is a float"),
+        (["text", "-s", "guided", "--option", "beam=x"], "beam of 'guided' is an int, not 'x'"),
         (["text", "--option", "share=1"], "no option 'share'"),
         (["text", "--option", "share"], "not NAME=VALUE"),
         (["text", "--steps", "0"], "steps"),

@@ -44,7 +44,7 @@ def make_named(table: Mapping[str, Callable[..., Any]], name: str, options: Mapp
         if option not in known:
             raise _unknown_option(name, option, known)
         if not isinstance(value, (known[option], int) if known[option] is float else known[option]):
-            raise UsageError(f"The option {option} of '{name}' is a {known[option].__name__}, not {value!r}.")
+            raise _wrong_type(name, option, known[option], value)
     return table[name](**options)
 
 
@@ -74,10 +74,13 @@ def parse_options(
         try:
             out[option] = known[option](value)
         except ValueError as error:
-            raise UsageError(
-                f"The option {option} of '{name}' is a {known[option].__name__}: '{value}'."
-            ) from error
+            raise _wrong_type(name, option, known[option], value) from error
     return out
+
+
+def _wrong_type(name: str, option: str, kind: type, value: object) -> UsageError:
+    article = "an" if kind is int else "a"
+    return UsageError(f"The option {option} of '{name}' is {article} {kind.__name__}, not {value!r}.")
 
 
 def _unknown_option(name: str, option: str, known: dict[str, type]) -> UsageError:
