@@ -28,7 +28,7 @@ def test_counts_and_types(prepared: PreparedData) -> None:
     assert np.load(prepared.folder / "shards" / "00000.vectors.npy").dtype == np.float16
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
 @given(data=st.data())
 def test_any_choice_of_samples_is_what_each_is_alone(prepared: PreparedData, data: st.DataObject) -> None:
     split = prepared.split("train")
