@@ -196,6 +196,13 @@ def test_a_home_that_cannot_be_written_is_named(
     assert "UNEMBED_HOME" in str(caught.value.hint)
 
 
+def test_what_pip_has_on_the_way_is_counted(tmp_path: Path) -> None:
+    for name, size in {"pip.log": 1000, "wheels/a.whl": 100, "unpack-x/y/b.whl.part": 20}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert fetching._size(tmp_path) == 120
+
+
 def test_pip_may_remove_a_folder_while_its_size_is_taken(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:

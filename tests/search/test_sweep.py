@@ -274,14 +274,23 @@ def test_a_deep_survey_adds_less_likely_words_and_longer_moves(
 
 
 def test_a_search_that_finds_nothing_nearer_looks_deeper(
-    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    looked, around = set(), Survey.around
+
+    def watched(survey: Survey, asked: list, aims: np.ndarray, *, deep: bool = False) -> None:
+        if deep:
+            looked.update((id(hunt), parent.text) for hunt, parent in asked)
+        around(survey, asked, aims, deep=deep)
+
+    monkeypatch.setattr(Survey, "around", watched)
     settings = strategies.Guided(
         max_encoder_calls=150, beam=2, spread=3, proposals=1, sweep=2, words=1, missing=0, near_enough=2.0
     )
     search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder)
     hunts = search.run(vectors, [[TEXTS[1]]] * len(vectors))
-    assert any(hunt.deepened for hunt in hunts)
+    assert looked
+    assert looked == {(id(hunt), text) for hunt in hunts for text in hunt.deepened}
     assert all(hunt.spread == 3 for hunt in hunts)
 
 
