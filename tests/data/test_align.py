@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 import toy
-from unembed.data.align import align, read_back, tokenise
+from unembed.data.align import align
+from unembed.text import read_back, tokenise
 
 TOKENIZERS = {"wordpiece": toy.wordpiece(), "byte_bpe": toy.byte_bpe(), "metaspace_bpe": toy.metaspace_bpe()}
 ALL = [text for texts in toy.LANGUAGES.values() for text in texts]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from toy import LANGUAGES, ToyEncoder, byte_bpe, sentences
-from unembed.data.align import tokenise
 from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
@@ -14,6 +13,7 @@ from unembed.data.prepared import PreparedData
 from unembed.data.split import SPLITS, split_labels
 from unembed.data.verify import verify
 from unembed.errors import DataError, MismatchError, UsageError
+from unembed.text import tokenise
 
 CONFIG = EncodeConfig(seq_len=8, shard_size=100, validation_share=0.2, test_share=0.2)
 

@@ -55,7 +55,7 @@ def round_trip(
     invert: Callable[[Any, dict[str, Any]], Sequence[Inversion]],
 ) -> Iterator[Trip]:
     """Each text on its own, so that its time is its own."""
-    from unembed.data.align import tokenise
+    from unembed.text import tokenise
 
     vectors = inverter.encode(texts)  # [N, D]
     sizes = [len(ids) for ids in tokenise(inverter.checkpoint.tokenizer, texts)]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unembed.data.spacing import natural
+from unembed.text import read_back, tokenise
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -47,37 +47,11 @@ def align(tokenizer: Tokenizer, texts: Sequence[str], *, seq_len: int) -> list[A
         Aligned(kept, text, len(full), stable=kept == other, realigned=False)
         for full, kept, text, other in zip(whole, ids, decoded, again, strict=True)
     ]
-    moved = [place for place, sample in enumerate(result) if not sample.stable]
-    second = [again[place][:seq_len] for place in moved]
+    unstable = [row for row, sample in enumerate(result) if not sample.stable]
+    second = [again[row][:seq_len] for row in unstable]
     second_text = read_back(tokenizer, second)
     second_again = tokenise(tokenizer, second_text)
-    for place, kept, text, other in zip(moved, second, second_text, second_again, strict=True):
+    for row, kept, text, other in zip(unstable, second, second_text, second_again, strict=True):
         stable = kept == other
-        result[place] = Aligned(kept, text, len(whole[place]), stable=stable, realigned=stable)
+        result[row] = Aligned(kept, text, len(whole[row]), stable=stable, realigned=stable)
     return result
-
-
-def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """Token ids without special tokens."""
-    if not texts:
-        return []
-    return [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
-
-
-def read_back(tokenizer: Tokenizer, ids: Sequence[Sequence[int]]) -> list[str]:
-    """The texts that token ids stand for: no special tokens, no half characters, no outer space.
-
-    Where a tokenizer cannot tell how a text was spaced, it is spaced as people write.
-    """
-    if not ids:
-        return []
-    decoded = tokenizer.decode_batch([list(row) for row in ids], skip_special_tokens=True)
-    # A byte-level tokenizer cut inside a character decodes to U+FFFD at the end.
-    plain = [text.rstrip("\ufffd").strip() for text in decoded]
-    written = [natural(text) for text in plain]
-    moved = [place for place, text in enumerate(plain) if written[place] != text]
-    before, after = (tokenise(tokenizer, [texts[place] for place in moved]) for texts in (plain, written))
-    for place, old, new in zip(moved, before, after, strict=True):
-        if old != new:
-            written[place] = plain[place]
-    return written

@@ -15,8 +15,8 @@ from unembed.data.config import EncodeConfig
 from unembed.data.keyset import KeySet
 from unembed.data.normalise import text_keys
 from unembed.data.split import SPLITS, split_labels
+from unembed.data.target_tokenizer import ENCODERS_OWN, pad_id, plain_copy, vocabulary_size
 from unembed.data.texts import CollectedTexts
-from unembed.data.vocabulary import ENCODERS_OWN, pad_id, plain_copy, vocabulary_size
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UnembedError, UsageError
 from unembed.progress import Progress

@@ -27,14 +27,14 @@ from unembed.data.normalise import NORMALISATION_VERSION
 from unembed.data.plan import settle_plan
 from unembed.data.prepared import TOKENIZER_NAME, PreparedData
 from unembed.data.shard import finished_shard, shard_keys, shard_name, write_shard
-from unembed.data.spacing import SPACING_VERSION
 from unembed.data.split import SPLITS
+from unembed.data.target_tokenizer import choose_tokenizer
 from unembed.data.texts import CollectedTexts
-from unembed.data.vocabulary import choose_tokenizer
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError
 from unembed.files import atomic_write, digest_bytes
 from unembed.progress import progress_bar
+from unembed.text import SPACING_VERSION
 
 
 def encode(

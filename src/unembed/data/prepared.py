@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unembed.data.align import read_back
 from unembed.data.manifest import PreparedManifest, ShardEntry, check_sizes, read_manifest
 from unembed.data.shard import array_path
 from unembed.data.split import SPLITS, SplitName
 from unembed.errors import DataError, UsageError
+from unembed.text import read_back
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from unembed.data.align import tokenise
 from unembed.data.manifest import (
     MANIFEST_NAME,
     FileEntry,
@@ -23,6 +22,7 @@ from unembed.data.shard import SHARDS
 from unembed.data.split import SPLITS, split_labels
 from unembed.files import digest_file
 from unembed.progress import Progress, progress_bar
+from unembed.text import tokenise
 
 TEXTS = "texts"
 

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.data.align import read_back
 from unembed.decode.base import Decoder
 from unembed.decode.drafts import Drafts
 from unembed.decode.loop import NOTHING, Decoded, Step, Watcher, decode_all
@@ -20,6 +19,7 @@ from unembed.decode.rank import NORMALISE, likely_lengths, text_score
 from unembed.decode.result import MASK, Alternative, Frame, Inversion
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.vocabulary import END
+from unembed.text import read_back
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.data.align import read_back
 from unembed.encoders.base import Encoder
 from unembed.evaluate.arms import Arm
 from unembed.evaluate.config import EvaluateConfig
@@ -18,6 +17,7 @@ from unembed.evaluate.samples import MASKS, add_noise, token_lists
 from unembed.evaluate.target import Target
 from unembed.metrics.denoising import denoise
 from unembed.progress import Progress
+from unembed.text import read_back
 
 
 class Attack:

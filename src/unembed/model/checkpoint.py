@@ -18,7 +18,6 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from tokenizers import Tokenizer
 
-from unembed.data.align import read_back
 from unembed.encoders.base import EncoderInfo
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import atomic_write, digest_bytes, read_json, write_json
@@ -27,6 +26,7 @@ from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
 from unembed.model.phrases import PHRASES
 from unembed.model.vocabulary import Vocabulary
+from unembed.text import read_back
 from unembed.weights import Storage, pack, unpack
 
 FORMAT = 1

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.data.align import tokenise
 from unembed.decode.base import Decoder
 from unembed.decode.loop import Step
 from unembed.decode.registry import DEFAULT, make_decoder
@@ -29,6 +28,7 @@ from unembed.server.hunting import HuntWatch
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Alternative, Comparison, InvertRequest, Piece, Recovered, StepEvent
+from unembed.text import tokenise
 from unembed.vectors.fit import FitCheck
 
 Floats = NDArray[np.float32]

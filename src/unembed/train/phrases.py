@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from unembed.data.align import tokenise
 from unembed.data.collect import clean
 from unembed.data.keyset import KeySet
 from unembed.data.normalise import text_keys
@@ -23,6 +22,7 @@ from unembed.errors import DataError, UsageError
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
 from unembed.progress import progress_bar
+from unembed.text import tokenise
 
 _BATCH = 8192
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from toy import ToyEncoder, byte_bpe
-from unembed.data.vocabulary import choose_tokenizer, pad_id, plain_copy, vocabulary_size
+from unembed.data.target_tokenizer import choose_tokenizer, pad_id, plain_copy, vocabulary_size
 from unembed.errors import DataError, UnavailableError, UsageError
 
 

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toy
-from unembed.data.align import read_back, tokenise
-from unembed.data.spacing import natural
+from unembed.text import natural, read_back, tokenise
 
 
 @pytest.mark.parametrize(
