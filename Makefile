@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: try test check format clean
+.PHONY: try test check format docs clean
 
 SENTENCE := I would like to live in a quiet house near the sea.
 
@@ -24,6 +24,11 @@ check: $(VENV)/.installed-dev ## The checks without the tests
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
+docs: $(VENV)/.installed-dev ## The documentation in site/: the command line's page made from the code, every link checked
+	$(BIN)/python docs/cli_reference.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Open site/index.html"
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
@@ -37,4 +42,4 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
