@@ -29,7 +29,7 @@ from unembed.data.prepared import PreparedData
 from unembed.decode.registry import make_decoder
 from unembed.decode.window import Settings, invert_window
 from unembed.encoders.base import Encoder
-from unembed.evaluate.samples import draw_samples
+from unembed.evaluation.samples import draw_samples
 from unembed.inverter import SURROGATE, Inverter
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch

@@ -34,7 +34,7 @@ from torch import Tensor
 from unembed.data.prepared import PreparedData
 from unembed.decode.guided import Guided
 from unembed.decode.score import score_texts
-from unembed.evaluate.samples import draw_samples
+from unembed.evaluation.samples import draw_samples
 from unembed.inverter import Inverter
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.f1 import token_f1

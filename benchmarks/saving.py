@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from unembed.data.prepared import PreparedData
 from unembed.decode import make_decoder
 from unembed.decode.window import Settings, invert_window
-from unembed.evaluate.samples import draw_samples
+from unembed.evaluation.samples import draw_samples
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1

@@ -26,7 +26,7 @@ import torch
 
 from unembed.data.prepared import PreparedData
 from unembed.encoders.base import Encoder
-from unembed.evaluate.samples import draw_samples
+from unembed.evaluation.samples import draw_samples
 from unembed.inverter import Inverter
 from unembed.search.scout import Beliefs
 

@@ -29,7 +29,7 @@ from unembed.search.guided import Observer
 from unembed.search.strategies import Guided, make_strategy
 from unembed.search.window import Search, check_guide, search_window
 from unembed.vectors.arrays import is_one, windows
-from unembed.vectors.fit import FitCheck, FitWarning, check_numbers
+from unembed.vectors.plausibility import FitCheck, FitWarning, check_numbers
 
 __all__ = ["Advance", "Alternative", "FitWarning", "Frame", "Inversion", "Inverter"]
 

@@ -10,7 +10,7 @@ import click
 
 from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import Function, build_config, options_from
-from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluation.config import EvaluateConfig
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def command(
         _render(render, plots=plots, as_json=as_json)
         return
     settings = build_config(EvaluateConfig, typed, file=config)
-    from unembed.evaluate import evaluate
-    from unembed.evaluate.places import expand_checkpoints, parse_models
+    from unembed.evaluation import evaluate
+    from unembed.evaluation.places import expand_checkpoints, parse_models
 
     compared = parse_models(models, data)
     milestones = expand_checkpoints(checkpoints)

@@ -96,7 +96,7 @@ def card(
     folder: Path, evaluations: tuple[str, ...], about: Path | None, examples: int, seed: int, as_json: bool
 ) -> None:
     """Write the card of MODEL, a folder, with its evaluations' figures: its README.md."""
-    from unembed.evaluate.card import evaluated_card
+    from unembed.evaluation.evaluated_card import evaluated_card
     from unembed.files import atomic_write
     from unembed.model.checkpoint import CARD, Checkpoint
 

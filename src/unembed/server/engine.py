@@ -29,7 +29,7 @@ from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Alternative, Comparison, InvertRequest, Piece, Recovered, StepEvent
 from unembed.text import tokenise
-from unembed.vectors.fit import FitCheck
+from unembed.vectors.plausibility import FitCheck
 
 Floats = NDArray[np.float32]
 

@@ -21,7 +21,7 @@ from unembed.server.problems import Problem, as_problem
 from unembed.server.queue import Batcher, Job
 from unembed.server.schemas import EncodeRequest, InvertRequest, InvertResponse, Work
 from unembed.server.sse import COMMENT, event
-from unembed.vectors.fit import check_numbers
+from unembed.vectors.plausibility import check_numbers
 
 HEARTBEAT = 10.0
 PRESENCE = 0.25  # seconds between looks whether a client is still there

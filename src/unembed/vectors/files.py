@@ -57,10 +57,10 @@ def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
 
     `field` names the array, column or key that holds the vectors, where there are several.
     """
-    from unembed.vectors import rows, tables
+    from unembed.vectors import random_access, streamed
 
     if str(source) == STDIN:
-        return VectorFile("standard input", rows.JsonLines(None, field), STDIN)
+        return VectorFile("standard input", streamed.JsonLines(None, field), STDIN)
     path = Path(source)
     if not path.exists():
         raise UsageError(f"There is no file {path}.")
@@ -71,17 +71,17 @@ def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
     suffix = path.suffix.lower()
     reader: Reader
     if suffix == ".npy":
-        reader = tables.npy(path)
+        reader = random_access.npy(path)
     elif suffix == ".npz":
-        reader = tables.npz(path, field)
+        reader = random_access.npz(path, field)
     elif suffix == ".safetensors":
-        reader = tables.safetensors(path, field)
+        reader = random_access.safetensors(path, field)
     elif suffix in (".faiss", ".index"):
-        reader = tables.faiss(path)
+        reader = random_access.faiss(path)
     elif suffix in (".parquet", ".pq"):
-        reader = rows.Parquet(path, field)
+        reader = streamed.Parquet(path, field)
     elif suffix in (".jsonl", ".ndjson", ".json"):
-        reader = rows.JsonLines(path, field)
+        reader = streamed.JsonLines(path, field)
     else:
         raise UsageError(
             f"{path.name}: vectors are not read from '{suffix or 'a file without a suffix'}'.",

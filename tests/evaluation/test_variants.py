@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from unembed.decode.registry import DECODERS
 from unembed.errors import UsageError
-from unembed.evaluate.arms import make_plan
-from unembed.evaluate.config import EvaluateConfig
-from unembed.evaluate.places import expand_checkpoints, parse_models
-from unembed.evaluate.tables import bins
+from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.places import expand_checkpoints, parse_models
+from unembed.evaluation.tables import bins
+from unembed.evaluation.variants import make_plan
 from unembed.files import write_json
 
 

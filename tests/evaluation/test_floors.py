@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unembed.data.prepared import PreparedData
-from unembed.evaluate.floors import derangement, nearest_texts, random_tokens
+from unembed.evaluation.floors import derangement, nearest_texts, random_tokens
 from unembed.model.vocabulary import Vocabulary
 
 
@@ -36,7 +36,7 @@ def test_random_tokens_are_uniform_over_the_words() -> None:
 
 
 def test_nearest_is_the_brute_force_one(prepared: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unembed.evaluate.floors._CHUNK", 7)  # many chunks, a ragged last one
+    monkeypatch.setattr("unembed.evaluation.floors._CHUNK", 7)  # many chunks, a ragged last one
     train, test = prepared.split("train"), prepared.split("test")
     queries = 3.0 * test.vectors(range(len(test)))  # the length of a vector does not matter
     every = train.vectors(range(len(train)))

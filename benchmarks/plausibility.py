@@ -1,7 +1,7 @@
 """How well vectors of another encoder can be told from the model's own: where the warning's threshold lies.
 
-    python benchmarks/fit.py --texts sentences.txt.gz                       the bundled encoder and impostors
-    python benchmarks/fit.py --texts a.txt.gz --foreign b.txt.gz --other mpnet --other use-multilingual
+    python benchmarks/plausibility.py --texts sentences.txt.gz
+    python benchmarks/plausibility.py --texts a.txt.gz --foreign b.txt.gz --other mpnet
 
 The first texts stand for the training data: mean and covariance are measured on their vectors. The table
 shows the whitened energy (about 1 on the training data) of held-out texts, of texts of other kinds, and of
@@ -21,7 +21,7 @@ import torch
 
 from unembed.encoders import load_encoder
 from unembed.model.condition import Standardise
-from unembed.vectors.fit import LEAST_ENERGY, MOST_ENERGY, whitened_energy
+from unembed.vectors.plausibility import LEAST_ENERGY, MOST_ENERGY, whitened_energy
 
 
 def lines(path: Path, count: int) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from unembed.errors import DataError, UsageError
 from unembed.extras import require
 from unembed.vectors.arrays import Floats, as_floats
-from unembed.vectors.tables import choose
+from unembed.vectors.random_access import choose
 
 _GZIP_MAGIC = b"\x1f\x8b"
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from unembed.cli.model import command
 from unembed.data.prepared import PreparedData
 from unembed.errors import DataError, MismatchError
-from unembed.evaluate import evaluate
-from unembed.evaluate.card import evaluated_card
-from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluation import evaluate
+from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.evaluated_card import evaluated_card
 from unembed.model.checkpoint import CARD, load_checkpoint
 
 

@@ -10,8 +10,8 @@ from unembed.data.prepared import PreparedData
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UsageError
-from unembed.evaluate.config import EvaluateConfig
-from unembed.evaluate.samples import Samples, draw_samples
+from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.samples import Samples, draw_samples
 from unembed.inverter import Inverter
 from unembed.model.checkpoint import WEIGHTS, Checkpoint
 

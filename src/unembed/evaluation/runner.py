@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.encoders.base import Encoder
-from unembed.evaluate.arms import Arm
-from unembed.evaluate.config import EvaluateConfig
-from unembed.evaluate.floors import derangement, nearest_texts, random_tokens
-from unembed.evaluate.guided import GuidedAttack, Recovered
-from unembed.evaluate.samples import MASKS, add_noise, token_lists
-from unembed.evaluate.target import Target
+from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.floors import derangement, nearest_texts, random_tokens
+from unembed.evaluation.recovery import GuidedAttack, Recovered
+from unembed.evaluation.samples import MASKS, add_noise, token_lists
+from unembed.evaluation.targets import Target
+from unembed.evaluation.variants import Arm
 from unembed.metrics.denoising import denoise
 from unembed.progress import Progress
 from unembed.text import read_back

@@ -14,7 +14,7 @@ import toy
 from unembed.encoders import load_encoder
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
-from unembed.vectors.fit import FitCheck, FitWarning, check_numbers
+from unembed.vectors.plausibility import FitCheck, FitWarning, check_numbers
 
 RNG = np.random.default_rng(0)
 

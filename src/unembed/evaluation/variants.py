@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from unembed.decode.registry import DEFAULT
-from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluation.config import EvaluateConfig
 
 GUIDED = "guided"
 Kind = Literal["model", "random", "shuffled", "nearest", "original", "denoising"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.data.prepared import Split
-from unembed.evaluate.samples import RANDOM_TOKENS, SHUFFLE
+from unembed.evaluation.samples import RANDOM_TOKENS, SHUFFLE
 from unembed.model.vocabulary import Vocabulary
 from unembed.progress import Progress, SilentProgress
 

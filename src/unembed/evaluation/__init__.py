@@ -1,6 +1,6 @@
 """Evaluation: how much a model recovers, beside the floors, with every row and every setting kept.
 
->>> from unembed.evaluate import EvaluateConfig, evaluate
+>>> from unembed.evaluation import EvaluateConfig, evaluate
 >>> report = evaluate("models/compact", "data/short", "evaluation", EvaluateConfig(samples=200))
 >>> report.tables[0].rows[0].figures["token_accuracy"]
 Figure(value=0.511, low=0.489, high=0.533, n=200)
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unembed.evaluate.config import EvaluateConfig
+from unembed.evaluation.config import EvaluateConfig
 
 if TYPE_CHECKING:
-    from unembed.evaluate.run import evaluate
+    from unembed.evaluation.measure import evaluate
 
 __all__ = ["EvaluateConfig", "evaluate"]
 
@@ -21,7 +21,7 @@ __all__ = ["EvaluateConfig", "evaluate"]
 def __getattr__(name: str) -> Any:
     """`evaluate` loads torch, which the settings (and so the command's help) do without."""
     if name != "evaluate":
-        raise AttributeError(f"module 'unembed.evaluate' has no attribute {name!r}")
-    from unembed.evaluate.run import evaluate
+        raise AttributeError(f"module 'unembed.evaluation' has no attribute {name!r}")
+    from unembed.evaluation.measure import evaluate
 
     return evaluate

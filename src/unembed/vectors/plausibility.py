@@ -13,8 +13,8 @@ from unembed.model.checkpoint import Checkpoint
 
 # Where a vector's norm is usual: within so many spreads of the mean, or so much of the mean.
 NORM_SPREADS, NORM_SHARE = 8.0, 0.02
-# What the whitened vectors of the model's own encoder look like: measured by benchmarks/fit.py, the table
-# is in docs/decoding.md.
+# The whitened energy of the model's own encoder's vectors lies between these: benchmarks/plausibility.py
+# measures it.
 LEAST_ENERGY, MOST_ENERGY = 0.05, 4.25
 
 

@@ -12,8 +12,8 @@ import toy
 from unembed.data.prepared import PreparedData
 from unembed.decode.registry import DECODERS
 from unembed.errors import DataError, MismatchError, UsageError
-from unembed.evaluate import EvaluateConfig, evaluate
-from unembed.evaluate.attack import Attack
+from unembed.evaluation import EvaluateConfig, evaluate
+from unembed.evaluation.runner import Attack
 from unembed.metrics.registry import METRICS
 from unembed.report import Report, Table, read_report
 

@@ -8,7 +8,7 @@ import pytest
 import toy
 from unembed.data.prepared import PreparedData
 from unembed.errors import DataError
-from unembed.evaluate.samples import add_noise, draw_samples
+from unembed.evaluation.samples import add_noise, draw_samples
 
 
 def draw(prepared: PreparedData, count: int = 20, seed: int = 0):  # type: ignore[no-untyped-def]

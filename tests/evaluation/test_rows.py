@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unembed.errors import DataError
-from unembed.evaluate.rows import Row, RowLog
+from unembed.evaluation.rows import Row, RowLog
 
 
 def row(sample: int, arm: str = "0/confidence") -> Row:

@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from unembed import __version__
-from unembed.evaluate.arms import Plan
-from unembed.evaluate.config import EvaluateConfig
-from unembed.evaluate.lines import Lines
-from unembed.evaluate.tables import Tables, TargetFacts
+from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.figures import Lines
+from unembed.evaluation.tables import Tables, TargetFacts
+from unembed.evaluation.variants import Plan
 from unembed.report.document import Report
 
 _PACKAGES = ("torch", "numpy", "scipy", "sacrebleu", "rouge-score", "transformers", "tokenizers")

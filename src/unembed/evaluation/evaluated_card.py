@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unembed.errors import DataError, MismatchError
-from unembed.evaluate.rows import ROWS_NAME, Row, read_rows
+from unembed.evaluation.rows import ROWS_NAME, Row, read_rows
 from unembed.model.card import model_card
 from unembed.model.checkpoint import WEIGHTS, Checkpoint
 from unembed.report import Report, read_report

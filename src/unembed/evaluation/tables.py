@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from unembed.evaluate.arms import FLOORS, ORIGINAL, Arm, Plan
-from unembed.evaluate.lines import Lines
-from unembed.evaluate.published import VEC2TEXT
+from unembed.evaluation.figures import Lines
+from unembed.evaluation.published import VEC2TEXT
+from unembed.evaluation.variants import FLOORS, ORIGINAL, Arm, Plan
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.report.document import Column, Row, Table
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.evaluate.arms import Arm
-from unembed.evaluate.rows import Row
+from unembed.evaluation.rows import Row
+from unembed.evaluation.variants import Arm
 from unembed.metrics.base import MeanMetric, Metric, column
 from unembed.metrics.figure import Figure, estimate
 from unembed.report.document import Column

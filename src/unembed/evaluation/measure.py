@@ -11,14 +11,14 @@ import numpy as np
 from unembed.data.lock import folder_lock
 from unembed.data.plan import settle_plan
 from unembed.encoders.base import Encoder
-from unembed.evaluate.arms import Arm, Plan, make_plan
-from unembed.evaluate.attack import Attack
-from unembed.evaluate.config import EvaluateConfig
-from unembed.evaluate.guided import Recovered, ambiguous
-from unembed.evaluate.lines import AMBIGUOUS, Lines
-from unembed.evaluate.rows import ROWS_NAME, Row, RowLog
-from unembed.evaluate.summary import summarise
-from unembed.evaluate.target import Place, Target, labels, load_target, victim
+from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.figures import AMBIGUOUS, Lines
+from unembed.evaluation.recovery import Recovered, ambiguous
+from unembed.evaluation.rows import ROWS_NAME, Row, RowLog
+from unembed.evaluation.runner import Attack
+from unembed.evaluation.summary import summarise
+from unembed.evaluation.targets import Place, Target, labels, load_target, victim
+from unembed.evaluation.variants import Arm, Plan, make_plan
 from unembed.files import digest_file, digest_json, write_json
 from unembed.inverter import WINDOW
 from unembed.metrics.base import Metric, Pair, column
