@@ -6,10 +6,10 @@ import pytest
 from toy import LANGUAGES, sentences
 from unembed.data import spool
 from unembed.data.collect import collect
+from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig
 from unembed.data.lock import folder_lock
 from unembed.data.normalise import normalise
-from unembed.data.texts import CollectedTexts
 from unembed.errors import DataError, MismatchError, UsageError
 
 

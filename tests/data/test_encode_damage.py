@@ -9,9 +9,9 @@ import pytest
 from toy import ToyEncoder, sentences
 from unembed import files
 from unembed.data.collect import collect
+from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
-from unembed.data.texts import CollectedTexts
 from unembed.errors import DataError, UnavailableError
 
 CONFIG = EncodeConfig(seq_len=8, shard_size=100)

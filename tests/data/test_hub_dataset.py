@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from unembed.data.hub import MC4_LANGUAGES, HubDataset
+from unembed.data.hub_dataset import MC4_LANGUAGES, HubDataset
 from unembed.data.sources import parse_source
 from unembed.errors import UnavailableError, UsageError
 

@@ -10,7 +10,7 @@ import pytest
 import tiny_models
 from embedding_server import KEY, Endpoint, serve
 
-from unembed.encoders import Encoder, load_encoder, places
+from unembed.encoders import Encoder, load_encoder, locations
 from unembed.encoders.fetch import fetch
 from unembed.errors import UnavailableError
 
@@ -43,7 +43,7 @@ def fetched(request: pytest.FixtureRequest) -> Callable[[str], Encoder]:
     def get(name: str) -> Encoder:
         if name not in loaded:
             with pytest.MonkeyPatch.context() as patch:
-                if not places.is_fetched(name):
+                if not locations.is_fetched(name):
                     if name in TOO_BIG_FOR_A_TEST:
                         pytest.skip(f"not fetched: unembed encoders fetch {name}")
                     patch.setenv("UNEMBED_HOME", str(request.config.cache.mkdir("unembed-home")))

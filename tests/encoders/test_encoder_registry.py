@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unembed.encoders import list_encoders, load_encoder, places
+from unembed.encoders import list_encoders, load_encoder, locations
 from unembed.encoders.recipes import RECIPES
 from unembed.encoders.registry import DEFAULT, ENTRIES, find_entry
 from unembed.errors import UsageError
@@ -58,14 +58,14 @@ def test_a_wrong_name_says_what_is_right(name: str, word: str) -> None:
 
 def test_home_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("UNEMBED_HOME", str(tmp_path))
-    assert places.encoder_folder("mpnet") == tmp_path / "encoders" / "mpnet"
+    assert locations.encoder_folder("mpnet") == tmp_path / "encoders" / "mpnet"
     monkeypatch.delenv("UNEMBED_HOME")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     for platform, part in [("linux", "cache"), ("darwin", "Library"), ("win32", "local")]:
         monkeypatch.setattr(sys, "platform", platform)
-        assert part in places.home().parts
-        assert "unembed" in places.home().parts
+        assert part in locations.home().parts
+        assert "unembed" in locations.home().parts
 
 
 def test_listing_loads_no_torch() -> None:

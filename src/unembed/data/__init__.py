@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
+from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig, EncodeConfig, PrepareConfig
 from unembed.data.prepared import PreparedData, Split
-from unembed.data.texts import CollectedTexts
 
 __all__ = ["CollectConfig", "CollectedTexts", "EncodeConfig", "PrepareConfig", "PreparedData", "Split"]

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig
 from unembed.data.keyset import KeySet
 from unembed.data.lock import folder_lock
@@ -24,7 +25,6 @@ from unembed.data.normalise import NORMALISATION_VERSION, normalise, text_keys
 from unembed.data.plan import settle_plan
 from unembed.data.sources import Source, parse_source
 from unembed.data.spool import Position, Spool, spool_line
-from unembed.data.texts import CollectedTexts
 from unembed.errors import DataError, UsageError
 from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.progress import Progress, progress_bar

@@ -11,7 +11,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from unembed.data.build import Recipe, build_shard
+from unembed.data.build_shard import EncodeContext, build_shard
+from unembed.data.collected import CollectedTexts
 from unembed.data.config import EncodeConfig
 from unembed.data.keyset import KeySet
 from unembed.data.lock import folder_lock
@@ -29,7 +30,6 @@ from unembed.data.prepared import TOKENIZER_NAME, PreparedData
 from unembed.data.shard import finished_shard, shard_keys, shard_name, write_shard
 from unembed.data.split import SPLITS
 from unembed.data.target_tokenizer import choose_tokenizer
-from unembed.data.texts import CollectedTexts
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError
 from unembed.files import atomic_write, digest_bytes
@@ -57,13 +57,13 @@ def encode(
         from unembed.encoders import load_encoder
 
         encoder = load_encoder(config.encoder, device=device, trust_remote_code=trust_remote_code)
-    recipe = Recipe.of(config, encoder, choose_tokenizer(config.tokenizer, encoder), collected)
-    tokenizer_json = recipe.tokenizer.to_str(pretty=False).encode()
+    context = EncodeContext.of(config, encoder, choose_tokenizer(config.tokenizer, encoder), collected)
+    tokenizer_json = context.tokenizer.to_str(pretty=False).encode()
     with folder_lock(output):
         settle_plan(output, _plan(config, encoder, digest_bytes(tokenizer_json), collected))
         _write_once(output / TOKENIZER_NAME, tokenizer_json)
-        shards = _make_shards(recipe, collected, output, quiet=quiet)
-        _finish(config, recipe, collected, shards, tokenizer_json, output)
+        shards = _make_shards(context, collected, output, quiet=quiet)
+        _finish(config, context, collected, shards, tokenizer_json, output)
         return PreparedData.open(output)
 
 
@@ -73,7 +73,7 @@ def _plan(
     info = encoder.info
     return {
         "kind": "prepared",
-        # Names and places can change while the weights stay the same; the digest decides.
+        # Names and paths can change while the weights stay the same; the digest decides.
         "encoder": {
             "digest": info.digest,
             "dimension": info.dimension,
@@ -89,8 +89,10 @@ def _plan(
     }
 
 
-def _make_shards(recipe: Recipe, texts: CollectedTexts, output: Path, *, quiet: bool) -> list[ShardEntry]:
-    size = recipe.config.shard_size
+def _make_shards(
+    context: EncodeContext, texts: CollectedTexts, output: Path, *, quiet: bool
+) -> list[ShardEntry]:
+    size = context.config.shard_size
     names = [shard_name(index) for index in range(-(-len(texts) // size))]
     entries = [finished_shard(output, name) for name in names]
     done = sum(entry.texts for entry in entries if entry)
@@ -106,14 +108,14 @@ def _make_shards(recipe: Recipe, texts: CollectedTexts, output: Path, *, quiet: 
                 shards.append(finished)
                 continue
             start = index * size
-            built = build_shard(recipe, name, texts.read(start, size), start, seen, progress)
+            built = build_shard(context, name, texts.read(start, size), start, seen, progress)
             shards.append(write_shard(output, name, built.arrays, **built.record))
     return shards
 
 
 def _finish(
     config: EncodeConfig,
-    recipe: Recipe,
+    context: EncodeContext,
     texts: CollectedTexts,
     shards: list[ShardEntry],
     tokenizer_json: bytes,
@@ -137,16 +139,16 @@ def _finish(
                 split: sum(shard.languages.get(language, {}).get(split, 0) for shard in shards)
                 for split in SPLITS
             }
-            for language in recipe.languages
+            for language in context.languages
         },
         dropped=dict(sorted(dropped.items())),
         realigned=sum(shard.realigned for shard in shards),
-        encoder=recipe.encoder.info,
+        encoder=context.encoder.info,
         tokenizer=TokenizerEntry(
             name=config.tokenizer,
             digest=digest,
-            vocabulary=recipe.vocabulary,
-            pad_id=recipe.pad_id,
+            vocabulary=context.vocabulary,
+            pad_id=context.pad_id,
         ),
         seed=texts.manifest.seed,
         normalisation=NORMALISATION_VERSION,

@@ -20,8 +20,8 @@ class KeySet:
         unique, first = np.unique(keys, return_index=True)
         known = np.zeros(len(unique), dtype=bool)
         for run in self._runs:
-            place = np.minimum(np.searchsorted(run, unique), len(run) - 1)
-            known |= run[place] == unique
+            at = np.minimum(np.searchsorted(run, unique), len(run) - 1)
+            known |= run[at] == unique
         new = np.zeros(len(keys), dtype=bool)
         new[first[~known]] = True
         self._push(unique[~known])

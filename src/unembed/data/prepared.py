@@ -116,7 +116,7 @@ class Split:
     def _column(self, array: str) -> NDArray[Any]:  # [N]
         """A small array of all samples, in memory, read on first use."""
         if array not in self._columns:
-            parts = [self._whole(place, array) for place in range(len(self._shards))]
+            parts = [self._whole(shard, array) for shard in range(len(self._shards))]
             self._columns[array] = np.concatenate(parts) if parts else np.zeros(0, np.uint16)
         return self._columns[array]
 
@@ -136,25 +136,25 @@ class Split:
     def _gather(
         self, chosen: NDArray[np.int64], array: str
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]]:
-        """For each shard that is touched: places in the output, rows in the shard, the shard's array."""
-        places = np.searchsorted(self._ends, chosen, side="right")
-        order = np.argsort(places, kind="stable")
-        touched, starts = np.unique(places[order], return_index=True)
+        """For each shard that is touched: positions in the output, rows in the shard, the shard's array."""
+        shards = np.searchsorted(self._ends, chosen, side="right")
+        order = np.argsort(shards, kind="stable")
+        touched, starts = np.unique(shards[order], return_index=True)
         # Nothing chosen splits into one empty part, for no shard.
-        for place, where in zip(touched.tolist(), np.split(order, starts[1:]), strict=False):
-            before = int(self._ends[place - 1]) if place else 0
-            yield where, chosen[where] - before + self._rows[place], self._array(place, array)
+        for shard, where in zip(touched.tolist(), np.split(order, starts[1:]), strict=False):
+            before = int(self._ends[shard - 1]) if shard else 0
+            yield where, chosen[where] - before + self._rows[shard], self._array(shard, array)
 
-    def _array(self, place: int, array: str) -> NDArray[Any]:
+    def _array(self, shard: int, array: str) -> NDArray[Any]:
         """A shard's array, mapped on first use."""
-        if (place, array) not in self._arrays:
-            self._arrays[place, array] = _load(self._data.folder, self._shards[place], array, mapped=True)
-        return self._arrays[place, array]
+        if (shard, array) not in self._arrays:
+            self._arrays[shard, array] = _load(self._data.folder, self._shards[shard], array, mapped=True)
+        return self._arrays[shard, array]
 
-    def _whole(self, place: int, array: str) -> NDArray[Any]:
+    def _whole(self, shard: int, array: str) -> NDArray[Any]:
         """This split's rows of a small array, in memory."""
-        shard, row = self._shards[place], self._rows[place]
-        return _load(self._data.folder, shard, array, mapped=False)[row : row + shard.counts[self.name]]
+        entry, row = self._shards[shard], self._rows[shard]
+        return _load(self._data.folder, entry, array, mapped=False)[row : row + entry.counts[self.name]]
 
 
 def _first_row(shard: ShardEntry, name: SplitName) -> int:

@@ -14,8 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from unembed.data import hub, readers
+from unembed.data import readers
 from unembed.data.config import LANGUAGE
+from unembed.data.hub_dataset import HubDataset
 from unembed.errors import UsageError
 from unembed.files import digest_file
 
@@ -34,7 +35,7 @@ class Source:
     language: str
     field: str
     files: tuple[Path, ...] = ()
-    dataset: hub.HubDataset | None = None
+    dataset: HubDataset | None = None
 
     @property
     def label(self) -> str:
@@ -78,7 +79,7 @@ def parse_source(spec: str, *, field: str) -> Source:
     if "#" in location and not Path(location).exists():
         location, _, field = location.rpartition("#")
     if location.startswith(HUB):
-        dataset = hub.HubDataset.parse(location.removeprefix(HUB), language=language)
+        dataset = HubDataset.parse(location.removeprefix(HUB), language=language)
         return Source(language, field, dataset=dataset)
     return Source(language, field, files=_files(location))
 

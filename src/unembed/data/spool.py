@@ -1,4 +1,4 @@
-"""Texts on their way to their place: sorted chunks on disk, merged into one random order.
+"""The spool of collected texts: sorted chunks on disk, merged into one random order.
 
 The order is an external merge sort by a hash of the text that is keyed with the seed: a shuffle in
 bounded memory, which depends on the texts and the seed and on nothing else. Each chunk has a journal

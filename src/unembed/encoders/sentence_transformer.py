@@ -85,12 +85,12 @@ def load(
         _library(entry)  # without it, a download would be for nothing
     folder = _folder(entry)
     _check_folder(folder)
-    library, place = _library(entry), pick_device(device)
+    library, device = _library(entry), pick_device(device)
     try:
         with _quiet_loading():
             model = library.SentenceTransformer(
                 str(folder),
-                device=place,
+                device=device,
                 trust_remote_code=trust_remote_code,
                 # The contract (1e-5, whatever the batch) holds in float32, not in bfloat16.
                 model_kwargs={"dtype": "float32", "use_safetensors": True},

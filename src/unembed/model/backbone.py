@@ -15,8 +15,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from unembed.encoders.locations import package_folder
 from unembed.encoders.minilm import PACKAGE
-from unembed.encoders.places import package_folder
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.files import read_json
 from unembed.model.blocks import Block

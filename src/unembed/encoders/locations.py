@@ -43,7 +43,7 @@ def package_folder(package: str, folder: str) -> Path | None:
 
 def hub_snapshot(repository: str) -> Path | None:
     """A model's folder in the Hugging Face cache, when its weights are in it."""
-    # The cache's place and layout are documented; asking huggingface_hub itself costs a slow import.
+    # The cache's location and layout are documented; asking huggingface_hub itself costs a slow import.
     cache = os.environ.get("HF_HUB_CACHE")
     if not cache:
         hub_home = os.environ.get("HF_HOME") or Path(

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.data.align import Aligned, align
+from unembed.data.collected import CollectedTexts
 from unembed.data.config import EncodeConfig
 from unembed.data.keyset import KeySet
 from unembed.data.normalise import text_keys
 from unembed.data.split import SPLITS, split_labels
 from unembed.data.target_tokenizer import ENCODERS_OWN, pad_id, plain_copy, vocabulary_size
-from unembed.data.texts import CollectedTexts
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UnembedError, UsageError
 from unembed.progress import Progress
@@ -29,7 +29,7 @@ WINDOW = 1024
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EncodeContext:
     """Everything a shard depends on, apart from its texts."""
 
     config: EncodeConfig
@@ -44,7 +44,7 @@ class Recipe:
     @classmethod
     def of(
         cls, config: EncodeConfig, encoder: Encoder, tokenizer: Tokenizer, texts: CollectedTexts
-    ) -> Recipe:
+    ) -> EncodeContext:
         limit = encoder.info.max_tokens
         own = config.tokenizer == ENCODERS_OWN
         if own and limit is not None:
@@ -75,7 +75,7 @@ class BuiltShard:
 
 
 def build_shard(
-    recipe: Recipe,
+    context: EncodeContext,
     name: str,
     block: Sequence[tuple[str, str]],
     start: int,
@@ -83,10 +83,10 @@ def build_shard(
     progress: Progress,
 ) -> BuiltShard:
     """The shard of `block`, whose first text is number `start` of the collection."""
-    config = recipe.config
-    samples = align(recipe.tokenizer, [text for text, _ in block], seq_len=config.seq_len)
-    kept, dropped = _keep(recipe, samples)
-    keys = text_keys([samples[place].text for place in kept])
+    config = context.config
+    samples = align(context.tokenizer, [text for text, _ in block], seq_len=config.seq_len)
+    kept, dropped = _keep(context, samples)
+    keys = text_keys([samples[index].text for index in kept])
     new = seen.add(keys)
     if duplicates := len(kept) - int(new.sum()):
         dropped["duplicate"] += duplicates
@@ -94,15 +94,15 @@ def build_shard(
     # Rows are train first, then validation, then test; within each, as collected.
     rows = np.argsort(labels, kind="stable")
     rows = rows[new[rows]]
-    places = [kept[row] for row in rows.tolist()]
-    progress.advance(len(block) - len(places))
-    chosen = [samples[place] for place in places]
-    codes = np.array([recipe.languages.index(block[place][1]) for place in places], dtype=np.uint8)
+    indices = [kept[row] for row in rows.tolist()]
+    progress.advance(len(block) - len(indices))
+    chosen = [samples[index] for index in indices]
+    codes = np.array([context.languages.index(block[index][1]) for index in indices], dtype=np.uint8)
     labels = labels[rows]
     arrays = {
-        "tokens": _padded(recipe, [sample.ids for sample in chosen]),
+        "tokens": _padded(context, [sample.ids for sample in chosen]),
         "lengths": np.array([len(sample.ids) for sample in chosen], dtype=np.uint16),
-        "vectors": _vectors(recipe, name, chosen, [start + place for place in places], progress),
+        "vectors": _vectors(context, name, chosen, [start + index for index in indices], progress),
         "keys": keys[rows],
         "languages": codes,
     }
@@ -113,7 +113,7 @@ def build_shard(
             language: {
                 split: int(((codes == number) & (labels == code)).sum()) for code, split in enumerate(SPLITS)
             }
-            for number, language in enumerate(recipe.languages)
+            for number, language in enumerate(context.languages)
             if (codes == number).any()
         },
         "dropped": dict(sorted(dropped.items())),
@@ -122,12 +122,12 @@ def build_shard(
     return BuiltShard(arrays, record)
 
 
-def _keep(recipe: Recipe, samples: list[Aligned]) -> tuple[list[int], Counter[str]]:
-    """Places of the samples that pass the filters, and why the others do not."""
-    config = recipe.config
+def _keep(context: EncodeContext, samples: list[Aligned]) -> tuple[list[int], Counter[str]]:
+    """Indices of the samples that pass the filters, and why the others do not."""
+    config = context.config
     dropped: Counter[str] = Counter()
     kept = []
-    for place, sample in enumerate(samples):
+    for index, sample in enumerate(samples):
         if config.max_tokens is not None and sample.full_length > config.max_tokens:
             dropped["too_long"] += 1
         elif not sample.stable:
@@ -135,43 +135,43 @@ def _keep(recipe: Recipe, samples: list[Aligned]) -> tuple[list[int], Counter[st
         elif len(sample.ids) < config.min_tokens:
             dropped["too_short"] += 1
         else:
-            kept.append(place)
-    if recipe.encoder_tokenizer is not None and kept:
-        limit = recipe.encoder.info.max_tokens or 0
-        read = recipe.encoder_tokenizer.encode_batch([samples[place].text for place in kept])
+            kept.append(index)
+    if context.encoder_tokenizer is not None and kept:
+        limit = context.encoder.info.max_tokens or 0
+        read = context.encoder_tokenizer.encode_batch([samples[index].text for index in kept])
         fits = [len(encoding.ids) <= limit for encoding in read]
         if cut := fits.count(False):
             dropped["too_long_for_encoder"] += cut
-            kept = [place for place, fit in zip(kept, fits, strict=True) if fit]
+            kept = [index for index, fit in zip(kept, fits, strict=True) if fit]
     return kept, dropped
 
 
-def _padded(recipe: Recipe, rows: list[list[int]]) -> NDArray[Any]:  # [n, longest]
-    dtype = np.uint16 if recipe.vocabulary <= 1 << 16 else np.uint32
+def _padded(context: EncodeContext, rows: list[list[int]]) -> NDArray[Any]:  # [n, longest]
+    dtype = np.uint16 if context.vocabulary <= 1 << 16 else np.uint32
     longest = max((len(row) for row in rows), default=0)
-    tokens = np.full((len(rows), longest), recipe.pad_id, dtype=dtype)
-    for place, row in enumerate(rows):
-        tokens[place, : len(row)] = row
+    tokens = np.full((len(rows), longest), context.pad_id, dtype=dtype)
+    for index, row in enumerate(rows):
+        tokens[index, : len(row)] = row
     return tokens
 
 
 def _vectors(
-    recipe: Recipe, shard: str, samples: list[Aligned], numbers: list[int], progress: Progress
+    context: EncodeContext, shard: str, samples: list[Aligned], numbers: list[int], progress: Progress
 ) -> NDArray[np.float16]:  # [n, D]
     """The encoder's vectors, made in windows of similar length, in the order of the samples."""
-    vectors = np.empty((len(samples), recipe.encoder.info.dimension), dtype=np.float16)
-    order = sorted(range(len(samples)), key=lambda place: len(samples[place].ids))
+    vectors = np.empty((len(samples), context.encoder.info.dimension), dtype=np.float16)
+    order = sorted(range(len(samples)), key=lambda index: len(samples[index].ids))
     for begin in range(0, len(order), WINDOW):
         window = order[begin : begin + WINDOW]
-        texts = [samples[place].text for place in window]
+        texts = [samples[index].text for index in window]
         try:
-            made = recipe.encoder.encode(texts)
+            made = context.encoder.encode(texts)
         except DataError as error:
-            at = _first_failure(recipe.encoder, texts)
+            at = _first_failure(context.encoder, texts)
             raise _bad_vector(shard, numbers[window[at]], texts[at], error.message) from error
         if made.shape != (len(texts), vectors.shape[1]):
             raise DataError(
-                f"{recipe.encoder.info.name} gave an array of shape {made.shape} for {len(texts)} texts "
+                f"{context.encoder.info.name} gave an array of shape {made.shape} for {len(texts)} texts "
                 f"and a dimension of {vectors.shape[1]} (shard {shard})."
             )
         with np.errstate(over="ignore"):
