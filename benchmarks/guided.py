@@ -34,7 +34,7 @@ from unembed.inverter import SURROGATE, Inverter
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
 from unembed.search.hunt import Hunt
-from unembed.search.strategies import Guided
+from unembed.search.settings import GuidedSettings
 
 
 def begin(inverter: Inverter, vectors: np.ndarray, starts: int) -> list[list[Entries]]:
@@ -54,7 +54,9 @@ def plain_loop(
     inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
 ) -> list[Hunt]:
     """One sentence, one proposal, one forward pass and one encoder call at a time."""
-    alone = Guided(max_encoder_calls=calls, beam=1, proposals=1, sweep=0, merge=0, near_enough=2.0)
+    alone = GuidedSettings(
+        max_encoder_calls=calls, beam_width=1, proposals=1, neighbours=0, merge=0, target_cosine=2.0
+    )
     search = GuidedSearch(
         inverter.checkpoint, inverter.guide(guide or None), alone, batch=1, phrases=inverter.phrases
     )
@@ -65,7 +67,7 @@ def together(
     inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
 ) -> list[Hunt]:
     """All sentences at once."""
-    settings = Guided(max_encoder_calls=calls, near_enough=2.0)
+    settings = GuidedSettings(max_encoder_calls=calls, target_cosine=2.0)
     search = GuidedSearch(
         inverter.checkpoint,
         inverter.guide(guide or None),
@@ -113,12 +115,12 @@ def main() -> None:
     tokenizer = inverter.checkpoint.tokenizer
     samples = draw_samples(data, "test", options.samples, seed=0, tokenizer=tokenizer)
     vectors, texts = samples.vectors.astype(np.float32), list(samples.texts)
-    starts = begin(inverter, vectors, Guided().starts)
+    starts = begin(inverter, vectors, GuidedSettings().num_starts)
     if options.edits:
         hunts = GuidedSearch(
             inverter.checkpoint,
             inverter.guide(options.guide or None),
-            Guided(max_encoder_calls=options.calls),
+            GuidedSettings(max_encoder_calls=options.calls),
             scout=scout(inverter, options.guide),
             phrases=inverter.phrases,
         ).run(vectors, starts)

@@ -16,12 +16,12 @@ import toy
 from unembed import Inverter
 from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
-from unembed.search import strategies
 from unembed.search.hunt import Hunt
+from unembed.search.settings import GuidedSettings
 from unembed.search.window import rank
 
 STARTS = 4  # and few proposals a round: what is promised does not depend on how many there are
-SMALL = {"starts": STARTS, "beam": 2, "proposals": 4}
+SMALL = {"num_starts": STARTS, "beam_width": 2, "proposals": 4}
 
 
 def guided(inverter: Inverter, vectors: Any, calls: int = 24, **options: Any) -> Any:
@@ -54,7 +54,7 @@ def test_it_never_ends_farther_than_it_began(
 def test_the_budget_is_kept_to_the_text(
     inverter: Inverter, encoder: CountingEncoder, vectors: np.ndarray, calls: int
 ) -> None:
-    results = guided(inverter, vectors, calls, near_enough=2.0)
+    results = guided(inverter, vectors, calls, target_cosine=2.0)
     assert [one.encoder_calls for one in results] == [calls] * len(vectors)
     assert len(encoder.texts) == calls * len(vectors)
 
@@ -126,7 +126,7 @@ def test_the_trace_is_every_nearer_text(inverter: Inverter, vectors: np.ndarray)
 
 
 def test_what_is_near_enough_ends_it(told: Inverter, vectors: np.ndarray) -> None:
-    result = guided(told, vectors[0], 1000, near_enough=0.5)
+    result = guided(told, vectors[0], 1000, target_cosine=0.5)
     assert result.cosine >= 0.5
     assert result.encoder_calls < 1000
 
@@ -214,8 +214,8 @@ def test_only_a_guided_search_takes_an_encoder(told: Inverter, vectors: np.ndarr
         told.invert(vectors, encoder="minilm")
     with pytest.raises(UsageError, match="no option 'max_encoder_calls'"):
         told.invert(vectors, max_encoder_calls=5)
-    with pytest.raises(UsageError, match="beam must be at least 1"):
-        guided(told, vectors, beam=0)
+    with pytest.raises(UsageError, match="beam_width must be at least 1"):
+        guided(told, vectors, beam_width=0)
     with pytest.raises(UsageError, match="max_encoder_calls must be at least 0"):
         guided(told, vectors, -1)
 
@@ -230,9 +230,9 @@ def test_an_imitation_does_not_have_the_last_word(told: Inverter, encoder: Count
     imitation = CountingEncoder(tokenizer=toy.wordpiece())
     imitation.info = encoder.info.model_copy(update={"digest": "another"})
     vector, hunts = encoder.encode(toy.sentences(1, seed=9))[0], []
-    result = guided(told, vector, 30, encoder=imitation, near_enough=0.0, observe=hunts.extend, n_best=3)
+    result = guided(told, vector, 30, encoder=imitation, target_cosine=0.0, observe=hunts.extend, n_best=3)
     hunt = hunts[0]
-    assert hunt.fluency == strategies.Guided().fluency_imitated > strategies.Guided().fluency
+    assert hunt.fluency == GuidedSettings().denoiser_weight_by_surrogate > GuidedSettings().denoiser_weight
     assert result.encoder_calls == len(hunt.tried) == 30  # a high cosine does not end it
     assert result.text == max((hunt.tried[text] for text in hunt.scores), key=hunt.value).text
     few = replace(hunt, tried=dict(itertools.islice(hunt.tried.items(), 12)))
@@ -247,7 +247,7 @@ def test_a_round_whose_edits_all_leave_the_bounds_is_only_a_round(
 ) -> None:
     """One edit a round, of a text as long as the caller said: often none of them keeps the length."""
     vector = encoder.encode(toy.sentences(1, seed=3))[0]
-    one = {"beam": 1, "proposals": 1, "starts": 1, "near_enough": 2.0}
+    one = {"beam_width": 1, "proposals": 1, "num_starts": 1, "target_cosine": 2.0}
     result = guided(told, vector, 12, lengths=4, **one)
     assert result.encoder_calls == 12
     assert len(result.tokens) == 4

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unembed import Inverter
-from unembed.search import strategies
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
 from unembed.search.merge import MERGED, Change, change, merges, pairs
+from unembed.search.settings import GuidedSettings
 
 texts = st.lists(st.integers(0, 5), max_size=8).map(tuple)
 
@@ -69,8 +69,13 @@ def test_a_search_merges_what_came_nearer(
     start = (4, 4, 6, 8, 5)
 
     def tried(merge: int) -> list[str]:
-        settings = strategies.Guided(
-            max_encoder_calls=60, beam=2, proposals=2, words=4, merge=merge, near_enough=2.0
+        settings = GuidedSettings(
+            max_encoder_calls=60,
+            beam_width=2,
+            proposals=2,
+            words_per_position=4,
+            merge=merge,
+            target_cosine=2.0,
         )
         hunts = GuidedSearch(told.checkpoint, encoder, settings).run(vectors[:3], [[start]] * 3)
         assert all(hunt.calls <= 60 for hunt in hunts)

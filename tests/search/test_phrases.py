@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from counting import CountingEncoder
@@ -16,10 +14,18 @@ from unembed.search.edits import moves
 from unembed.search.guided import GuidedSearch
 from unembed.search.hunt import Hunt, Hypothesis, Leftovers
 from unembed.search.scout import Beliefs, Scout
-from unembed.search.strategies import Guided
+from unembed.search.settings import GuidedSettings
 from unembed.search.survey import Survey
 
-SETTINGS = Guided(max_encoder_calls=60, beam=2, proposals=2, sweep=6, words=4, phrasing=0.01, near_enough=2.0)
+SETTINGS = GuidedSettings(
+    max_encoder_calls=60,
+    beam_width=2,
+    proposals=2,
+    neighbours=6,
+    words_per_position=4,
+    trigram_weight=0.01,
+    target_cosine=2.0,
+)
 
 
 @pytest.fixture
@@ -65,7 +71,9 @@ def test_where_an_imitation_guides_the_denoisers_word_counts_too(
 ) -> None:
     other = CountingEncoder(tokenizer=toy.wordpiece(), name="imitation")
     other.info = other.info.model_copy(update={"digest": "another"})
-    settings = replace(SETTINGS, phrasing_imitated=0.01, fluency_imitated=0.02)
+    settings = SETTINGS.model_copy(
+        update={"trigram_weight_by_surrogate": 0.01, "denoiser_weight_by_surrogate": 0.02}
+    )
     for hunt in GuidedSearch(told.checkpoint, other, settings, phrases=phrases).run(
         vectors, starts(told, vectors)
     ):
@@ -103,7 +111,7 @@ def test_of_two_that_look_equally_near_the_likelier_one_comes_first() -> None:
 def test_moves_are_looked_at_where_the_phrases_are_likeliest(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, phrases: Phrases
 ) -> None:
-    settings = replace(SETTINGS, moves=7)
+    settings = SETTINGS.model_copy(update={"moves": 7})
     survey = Survey(told.checkpoint, settings, Scout(encoder), phrases)
     text = (4, 9, 6, 8, 5)
     hunt = Hunt(vectors[0], np.random.default_rng(0), 9, 1, near_enough=2.0)

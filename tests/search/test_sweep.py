@@ -12,11 +12,11 @@ from counting import CountingEncoder
 import tiny
 from unembed import Inverter
 from unembed.decode.guided import Guided
-from unembed.search import strategies
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
 from unembed.search.hunt import Hunt, Hypothesis
 from unembed.search.scout import Beliefs, Scout, unit
+from unembed.search.settings import GuidedSettings
 from unembed.search.survey import Survey
 from unembed.search.sweep import Neighbour, Sweep
 
@@ -157,7 +157,9 @@ def test_a_round_embeds_the_promising_ones_first(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, scouted: bool
 ) -> None:
     """A search of sweeps alone comes nearer, within its budget."""
-    settings = strategies.Guided(max_encoder_calls=40, beam=2, proposals=1, sweep=6, words=4, near_enough=2.0)
+    settings = GuidedSettings(
+        max_encoder_calls=40, beam_width=2, proposals=1, neighbours=6, words_per_position=4, target_cosine=2.0
+    )
     search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder if scouted else None)
     hunts = search.run(vectors[:2], [[TEXTS[0]], [TEXTS[1]]])
     for hunt in hunts:
@@ -172,7 +174,9 @@ def test_leaving_a_word_out_does_not_come_before_every_other_neighbour(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
 ) -> None:
     """Where no scout chooses, the denoiser does, among words put in as among words left out."""
-    settings = strategies.Guided(max_encoder_calls=7, beam=1, proposals=1, sweep=6, words=4, near_enough=2.0)
+    settings = GuidedSettings(
+        max_encoder_calls=7, beam_width=1, proposals=1, neighbours=6, words_per_position=4, target_cosine=2.0
+    )
     text = TEXTS[1] + TEXTS[1]  # more words to leave out than texts to embed
     [hunt] = GuidedSearch(told.checkpoint, encoder, settings).run(vectors[:1], [[text]])
     sizes = [len(one.entries) for one in hunt.tried.values() if one.made_by == "sweep"]
@@ -198,16 +202,16 @@ def test_leaving_a_word_out_counts_as_one_more_of_its_rivals(told: Inverter, vec
 def test_moves_are_looked_at_where_a_scout_can_judge_them(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray, scouted: bool
 ) -> None:
-    settings = strategies.Guided(
+    settings = GuidedSettings(
         max_encoder_calls=120,
-        beam=1,
+        beam_width=1,
         proposals=1,
-        sweep=100,
-        words=1,
-        missing=0,
+        neighbours=100,
+        words_per_position=1,
+        missing_words=0,
         moves=40,
         merge=0,
-        near_enough=2.0,
+        target_cosine=2.0,
     )
     search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder if scouted else None)
     [hunt] = search.run(vectors[:1], [[TEXTS[1]]])
@@ -221,8 +225,13 @@ def test_a_scout_says_which_neighbours_come_first(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
 ) -> None:
     """One that is the encoder itself is always right."""
-    settings = strategies.Guided(
-        max_encoder_calls=13, beam=1, proposals=1, sweep=12, words=4, near_enough=2.0
+    settings = GuidedSettings(
+        max_encoder_calls=13,
+        beam_width=1,
+        proposals=1,
+        neighbours=12,
+        words_per_position=4,
+        target_cosine=2.0,
     )
     [hunt] = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder).run(vectors[:1], [[TEXTS[1]]])
     cosines = [one.cosine for one in hunt.tried.values() if one.made_by == "sweep"]
@@ -234,7 +243,7 @@ def test_the_most_promising_changes_are_looked_at_two_by_two(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
 ) -> None:
     def around(pairs: int) -> set[Entries]:
-        settings = strategies.Guided(words=2, missing=0, moves=0, pairs=pairs)
+        settings = GuidedSettings(words_per_position=2, missing_words=0, moves=0, pairs=pairs)
         text, target = TEXTS[1], vectors[0] / np.linalg.norm(vectors[0])
         hunt = Hunt(target, np.random.default_rng(0), 9, 1, 2.0, longest=6, beliefs=Beliefs(target))
         parent = Hypothesis(text, "parent", target, 0.5, "test")
@@ -253,7 +262,7 @@ def test_a_deep_survey_adds_less_likely_words_and_longer_moves(
     encoder: CountingEncoder, vectors: np.ndarray
 ) -> None:
     model = tiny.checkpoint(encoder.tokenizer(), encoder.info, length="given", max_length=14)
-    settings = strategies.Guided(words=1, missing=0, moves=1000, pairs=0)
+    settings = GuidedSettings(words_per_position=1, missing_words=0, moves=1000, pairs=0)
     text, target = tuple(range(4, 16)), vectors[0] / np.linalg.norm(vectors[0])
     hunt = Hunt(target, np.random.default_rng(0), 9, 1, 2.0, longest=14, beliefs=Beliefs(target))
     parent = Hypothesis(text, "parent", target, 0.5, "test")
@@ -284,8 +293,15 @@ def test_a_search_that_finds_nothing_nearer_looks_deeper(
         around(survey, asked, aims, deep=deep)
 
     monkeypatch.setattr(Survey, "around", watched)
-    settings = strategies.Guided(
-        max_encoder_calls=150, beam=2, spread=3, proposals=1, sweep=2, words=1, missing=0, near_enough=2.0
+    settings = GuidedSettings(
+        max_encoder_calls=150,
+        beam_width=2,
+        diversify_after=3,
+        proposals=1,
+        neighbours=2,
+        words_per_position=1,
+        missing_words=0,
+        target_cosine=2.0,
     )
     search = GuidedSearch(told.checkpoint, encoder, settings, scout=encoder)
     hunts = search.run(vectors, [[TEXTS[1]]] * len(vectors))
@@ -303,7 +319,9 @@ class Opposite(CountingEncoder):
 
 def test_a_search_teaches_its_scout(told: Inverter, encoder: CountingEncoder, vectors: np.ndarray) -> None:
     scout = Opposite(tokenizer=encoder.tokenizer())
-    settings = strategies.Guided(max_encoder_calls=60, beam=2, sweep=6, words=4, near_enough=2.0)
+    settings = GuidedSettings(
+        max_encoder_calls=60, beam_width=2, neighbours=6, words_per_position=4, target_cosine=2.0
+    )
     [hunt] = GuidedSearch(told.checkpoint, encoder, settings, scout=scout).run(vectors[:1], [[TEXTS[1]]])
     assert hunt.beliefs is not None
     tried = list(hunt.tried.values())

@@ -7,6 +7,8 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
+
 from unembed.decode.base import Decoder
 from unembed.decode.beam import Beam
 from unembed.decode.confidence import Confidence
@@ -41,23 +43,34 @@ def make_named(table: Mapping[str, Callable[..., Any]], name: str, options: Mapp
     """The strategy of that name in a table of them, with its options checked."""
     known = strategy_options(name, table)
     for option, value in options.items():
-        if option not in known:
+        kind = known.get(_current_name(table[name], option))
+        if kind is None:
             raise _unknown_option(name, option, known)
-        if not isinstance(value, (known[option], int) if known[option] is float else known[option]):
-            raise _wrong_type(name, option, known[option], value)
+        if not isinstance(value, (kind, int) if kind is float else kind):
+            raise _wrong_type(name, option, kind, value)
     return table[name](**options)
 
 
 def strategy_options(name: str, table: Mapping[str, Callable[..., Any]] = DECODERS) -> dict[str, type]:
-    """A strategy's own options and their types, told by their defaults."""
+    """A strategy's own options and their types."""
     if name not in table:
         close = difflib.get_close_matches(name, table, n=1)
         guess = f"Did you mean '{close[0]}'? " if close else ""
         raise UsageError(
             f"There is no decoding strategy '{name}'.", hint=f"{guess}The strategies: {', '.join(table)}."
         )
-    fields = dataclasses.fields(table[name])  # type: ignore[arg-type]
-    return {field.name: type(field.default) for field in fields if field.name != "name"}
+    strategy = table[name]
+    if isinstance(strategy, type) and issubclass(strategy, BaseModel):
+        defaults = {option: field.default for option, field in strategy.model_fields.items()}
+    else:
+        defaults = {field.name: field.default for field in dataclasses.fields(strategy)}  # type: ignore[arg-type]
+    return {option: type(default) for option, default in defaults.items() if option != "name"}
+
+
+def _current_name(strategy: Callable[..., Any], option: str) -> str:
+    """Today's name of an option, which may have had another one before."""
+    old: Mapping[str, str] = getattr(strategy, "OLD_NAMES", {})
+    return old.get(option, option)
 
 
 def parse_options(
@@ -69,12 +82,13 @@ def parse_options(
         option, sign, value = one.partition("=")
         if not sign:
             raise UsageError(f"'{one}' is not NAME=VALUE.")
-        if option not in known:
+        kind = known.get(_current_name(table[name], option))
+        if kind is None:
             raise _unknown_option(name, option, known)
         try:
-            out[option] = known[option](value)
+            out[option] = kind(value)
         except ValueError as error:
-            raise _wrong_type(name, option, known[option], value) from error
+            raise _wrong_type(name, option, kind, value) from error
     return out
 
 

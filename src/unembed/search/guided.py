@@ -29,7 +29,7 @@ from unembed.search.hunt import Hunt, Hypothesis, Leftovers
 from unembed.search.merge import MERGED, merges
 from unembed.search.refill import refill
 from unembed.search.scout import Beliefs, Scout, unit
-from unembed.search.strategies import Guided
+from unembed.search.settings import GuidedSettings
 from unembed.search.survey import Survey
 from unembed.search.sweep import SWEPT
 
@@ -62,7 +62,7 @@ class GuidedSearch:
         self,
         checkpoint: Checkpoint,
         encoder: Encoder,
-        settings: Guided,
+        settings: GuidedSettings,
         *,
         batch: int = 64,
         seed: int = 0,
@@ -75,11 +75,11 @@ class GuidedSearch:
         self.batch, self.seed, self.lengths = batch, seed, lengths
         self.interrupted = False
         self._imitated = encoder.info.digest != checkpoint.config.encoder.digest
-        self._phrasing = settings.phrasing_imitated if self._imitated else settings.phrasing
-        self._fluency = settings.fluency_imitated if self._imitated else settings.fluency
+        self._phrasing = settings.trigram_weight_by_surrogate if self._imitated else settings.trigram_weight
+        self._fluency = settings.denoiser_weight_by_surrogate if self._imitated else settings.denoiser_weight
         # Phrases tell nonsense, without a pass. Where cosines are uncertain, the denoiser's word counts too.
         self._scores = bool(self._fluency) and (phrases is None or self._imitated)
-        self._scout = None if scout is None or settings.scout == 1 else Scout(scout)
+        self._scout = None if scout is None or settings.prefilter_ratio == 1 else Scout(scout)
         self._substitutions: Substitutions | None = None
         if settings.gradient:
             if not isinstance(encoder, WhiteBox):
@@ -88,7 +88,7 @@ class GuidedSearch:
                     hint="Leave out the option gradient.",
                 )
             self._substitutions = Substitutions(checkpoint, encoder)
-        self._survey = Survey(checkpoint, settings, self._scout, phrases) if settings.sweep else None
+        self._survey = Survey(checkpoint, settings, self._scout, phrases) if settings.neighbours else None
         names = list(EDITS)
         weights = np.array([EDITS[name][0] for name in names])
         self._edits, self._shares = names, weights / weights.sum()
@@ -109,9 +109,9 @@ class GuidedSearch:
                 target,
                 np.random.default_rng(seed & (2**63 - 1)),
                 budget=settings.max_encoder_calls,
-                width=settings.beam,
-                near_enough=settings.near_enough,
-                spread=settings.spread,
+                width=settings.beam_width,
+                near_enough=settings.target_cosine,
+                spread=settings.diversify_after,
                 phrasing=self._phrasing,
                 fluency=self._fluency,
                 scored=self._scores,
@@ -235,7 +235,7 @@ class GuidedSearch:
             if parent is not None:
                 drafts += [
                     _Draft(entries, hunt.target, SWEPT, parent.text, chosen=True)
-                    for entries in hunt.sweep(parent, self.settings.sweep)
+                    for entries in hunt.sweep(parent, self.settings.neighbours)
                 ]
         return out
 
@@ -336,7 +336,7 @@ class GuidedSearch:
         left = Leftovers([""] * len(others), entries, look[others])
         if self._phrases is not None:
             left = replace(left, said=said(self._phrases, entries))
-        count = -(-len(others) // self.settings.scout)
+        count = -(-len(others) // self.settings.prefilter_ratio)
         return sure + sorted(others[place] for place in hunt.ranked(left)[:count])
 
 

@@ -19,7 +19,7 @@ from unembed.search.edits import Entries, moves
 from unembed.search.hunt import Hunt, Hypothesis, Leftovers
 from unembed.search.merge import pairs
 from unembed.search.scout import Scout
-from unembed.search.strategies import Guided
+from unembed.search.settings import GuidedSettings
 from unembed.search.sweep import Neighbour, Sweep
 
 LOOKED_AT = 150  # of a sweep's texts, by their words' probability
@@ -30,7 +30,7 @@ class Survey:
     """What a search knows about texts before it embeds them."""
 
     def __init__(
-        self, checkpoint: Checkpoint, settings: Guided, scout: Scout | None, phrases: Phrases | None
+        self, checkpoint: Checkpoint, settings: GuidedSettings, scout: Scout | None, phrases: Phrases | None
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
         self._scout, self._phrases = scout, phrases
@@ -46,7 +46,9 @@ class Survey:
         if not asked:
             return
         times = DEEPER if deep else 1
-        sweep = Sweep(self._checkpoint, self._settings.words * times, self._settings.missing * times)
+        sweep = Sweep(
+            self._checkpoint, self._settings.words_per_position * times, self._settings.missing_words * times
+        )
         hunts = [hunt for hunt, _ in asked]
         lengths = [hunt.length for hunt in hunts]
         longest = hunts[0].longest or self._checkpoint.config.denoiser.max_length

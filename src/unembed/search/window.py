@@ -18,7 +18,7 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
 from unembed.search.guided import GuidedSearch, Observer
 from unembed.search.hunt import Hunt, Hypothesis
-from unembed.search.strategies import Guided
+from unembed.search.settings import GuidedSettings
 
 TIE = 1e-6  # cosines that differ by less are equal: that is the encoder's own rounding
 
@@ -27,7 +27,7 @@ TIE = 1e-6  # cosines that differ by less are equal: that is the encoder's own r
 class Search:
     """A search over any number of windows: how, by which encoder, and who watches."""
 
-    strategy: Guided
+    strategy: GuidedSettings
     encoder: Encoder
     observe: Observer | None = None
     scout: Encoder | None = None  # looks at drafts before the encoder is called
@@ -45,7 +45,7 @@ def search_window(
     """Texts of the vectors [n, D], found with the encoder; `lengths` [n] where the caller knows them."""
     if search.interrupted or not search.strategy.max_encoder_calls:
         return invert_window(checkpoint, window, lengths, settings)
-    first = replace(settings, n_best=max(search.strategy.starts, settings.n_best), trace=False)
+    first = replace(settings, n_best=max(search.strategy.num_starts, settings.n_best), trace=False)
     plain = invert_window(checkpoint, window, lengths, first)
     texts = [[found.tokens, *(one.tokens for one in found.alternatives)] for found in plain]
     starts = [[_entries(checkpoint, tokens) for tokens in some] for some in texts]

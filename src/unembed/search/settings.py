@@ -1,0 +1,121 @@
+"""The settings of a guided search."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+
+from unembed.errors import UsageError
+
+# pydantic's kinds of broken bounds, in words.
+_BOUNDS = {"greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than")}
+
+
+class GuidedSettings(BaseModel):
+    """Search with an encoder at hand: propose with the denoiser, keep what comes nearer to the vector."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str] = "guided"
+    # Names that options had before; they are still read.
+    OLD_NAMES: ClassVar[dict[str, str]] = {
+        "starts": "num_starts",
+        "beam": "beam_width",
+        "spread": "diversify_after",
+        "sweep": "neighbours",
+        "words": "words_per_position",
+        "missing": "missing_words",
+        "scout": "prefilter_ratio",
+        "phrasing": "trigram_weight",
+        "fluency": "denoiser_weight",
+        "phrasing_imitated": "trigram_weight_by_surrogate",
+        "fluency_imitated": "denoiser_weight_by_surrogate",
+        "near_enough": "target_cosine",
+    }
+
+    max_encoder_calls: int = Field(2000, ge=0, description="Encoder calls per vector, at most.")
+    seconds: float = Field(
+        0.0, ge=0, description="Deadline for the vectors that are searched for together; 0: none."
+    )
+    num_starts: int = Field(10, ge=1, description="Texts of the plain inversion to start from.")
+    beam_width: int = Field(6, ge=1, description="Texts that are edited in each round: the best so far.")
+    diversify_after: int = Field(
+        6, ge=0, description="Rounds without a nearer text after which the beam holds only unlike texts."
+    )
+    proposals: int = Field(2, ge=1, description="Random edits per text of the beam and round.")
+    neighbours: int = Field(
+        12, ge=0, description="Single-edit neighbours of a text of the beam that are embedded per round."
+    )
+    words_per_position: int = Field(
+        10, ge=1, description="Likeliest words per position of a text that make its neighbours."
+    )
+    missing_words: int = Field(
+        150,
+        ge=0,
+        description="Likely words that a text lacks: each makes a neighbour, in the position that fits best.",
+    )
+    moves: int = Field(150, ge=0, description="Neighbours in which a few words stand elsewhere.")
+    pairs: int = Field(
+        12, ge=0, description="Most promising neighbours whose edits are also combined two by two."
+    )
+    merge: int = Field(
+        10, ge=0, description="Texts per round that combine several edits that came nearer, at most."
+    )
+    prefilter_ratio: int = Field(
+        3, ge=1, description="One in N proposals is embedded; the surrogate, if there is one, chooses."
+    )
+    steps: int = Field(4, ge=1, description="Forward passes that fill the masks of an edited text, at most.")
+    temperature: float = Field(0.8, ge=0, description="Temperature at which the masks are filled.")
+    overshoot: float = Field(1.0, ge=0, description="How far beyond the target half of the edits aim.")
+    trigram_weight: float = Field(
+        0.0005, ge=0, description="What a nat of a text's trigram log-probability is worth in cosine."
+    )
+    denoiser_weight: float = Field(
+        0.004,
+        ge=0,
+        description="What a unit of the denoiser's score is worth in cosine, where trigrams are not known.",
+    )
+    trigram_weight_by_surrogate: float = Field(
+        0.0015, ge=0, description="The trigrams' weight where a surrogate stands in for the encoder."
+    )
+    denoiser_weight_by_surrogate: float = Field(
+        0.007,
+        ge=0,
+        description="The denoiser's weight where a surrogate stands in for the encoder, beside trigrams too.",
+    )
+    gradient: int = Field(
+        0, ge=0, description="Substitutions per text of the beam by a white-box encoder's gradient."
+    )
+    target_cosine: float = Field(
+        0.99999, ge=-1, description="Cosine at which a text counts as found; above 1: never."
+    )
+    patience: int = Field(20, ge=1, description="Rounds without a new text until the search gives up.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _checked(cls, values: Any, handler: ModelWrapValidatorHandler[GuidedSettings]) -> GuidedSettings:
+        """Read old names; an error is one line that names the option as it was given."""
+        if not isinstance(values, dict):
+            return handler(values)
+        given: dict[str, str] = {}  # by today's names
+        for option in map(str, values):
+            current = cls.OLD_NAMES.get(option, option)
+            if current in given:
+                raise UsageError(f"{given[current]} and {option} are the same option.")
+            given[current] = option
+        try:
+            return handler({option: values[name] for option, name in given.items()})
+        except ValidationError as error:
+            first = error.errors()[0]
+            option = str(first["loc"][0])
+            raise UsageError(_in_one_line(given.get(option, option), first)) from error
+
+
+def _in_one_line(option: str, error: Any) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"The strategy 'guided' has no option '{option}'."
+    if error["type"] in _BOUNDS:
+        bound, words = _BOUNDS[error["type"]]
+        return f"{option} must be {words} {error['ctx'][bound]:g}, got {error['input']}."
+    return f"{option}: {error['msg']}, got {error['input']!r}."
