@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Test processes, of one thread and about 1.5 GB of memory each.
+WORKERS ?= 2
 
 .PHONY: try test check format docs clean
 
@@ -16,7 +18,7 @@ test: $(VENV)/.installed-dev ## Install into .venv, then every check and test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
 
 check: $(VENV)/.installed-dev ## The checks without the tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

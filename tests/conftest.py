@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+# Before torch is imported: tests run side by side (`make test`), and toy sizes gain nothing from threads.
+# The processes that tests start inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
