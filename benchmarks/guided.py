@@ -27,7 +27,7 @@ import torch
 
 from unembed.data.prepared import PreparedData
 from unembed.decode.registry import make_decoder
-from unembed.decode.window import Settings, invert_window
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import SURROGATE, Inverter
@@ -40,7 +40,7 @@ from unembed.search.settings import GuidedSettings
 def begin(inverter: Inverter, vectors: np.ndarray, starts: int) -> list[list[Entries]]:
     """The plain inversion's texts: what both ways start from, outside of the timing."""
     checkpoint = inverter.checkpoint
-    found = invert_window(checkpoint, vectors, None, Settings(make_decoder(), n_best=starts))
+    found = invert_batch(checkpoint, vectors, None, Settings(make_decoder(), n_best=starts))
     texts = [[one.tokens, *(other.tokens for other in one.alternatives)] for one in found]
     return [[tuple(checkpoint.vocabulary.encode(np.array(ids)).tolist()) for ids in some] for some in texts]
 

@@ -32,7 +32,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unembed.data.prepared import PreparedData
-from unembed.decode.guided import Guided
+from unembed.decode.conditioned import Guided
 from unembed.decode.score import score_texts
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import Inverter

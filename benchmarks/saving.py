@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from unembed.data.prepared import PreparedData
 from unembed.decode import make_decoder
-from unembed.decode.window import Settings, invert_window
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.evaluation.samples import draw_samples
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.exact import exact_match
@@ -75,7 +75,7 @@ def main() -> None:
         for saving, more in SAVINGS.items():
             settings = Settings(make_decoder(name), steps=options.steps or None, seed=options.seed, **more)
             start = time.process_time()
-            found = invert_window(checkpoint, samples.vectors, torch.from_numpy(samples.lengths), settings)
+            found = invert_batch(checkpoint, samples.vectors, torch.from_numpy(samples.lengths), settings)
             seconds = time.process_time() - start
             pairs = list(zip(samples.tokens, found, strict=True))
             counts = np.array([token_hits(target, one.tokens) for target, one in pairs])  # [n, 2]

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
-from unembed.decode.window import Settings, invert_window
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders import Encoder, load_encoder
 from unembed.encoders.surrogate import load_surrogate
 from unembed.errors import MismatchError, UnembedError, UsageError
@@ -230,7 +230,7 @@ class Inverter:
                 if len(known) < len(window):
                     raise UsageError(f"There are {len(lengths)} lengths, and more vectors than that.")
             if search is None:
-                yield from invert_window(self.checkpoint, window, known, settings)
+                yield from invert_batch(self.checkpoint, window, known, settings)
             else:
                 yield from search_window(self.checkpoint, window, known, settings, search)
             start = end

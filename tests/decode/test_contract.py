@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from unembed.decode import DECODERS, Decoded, decode, decode_all, make_decoder
-from unembed.decode.loop import NOTHING, Step
+from unembed.decode.denoising_loop import NOTHING, Step
 from unembed.model.denoiser import Denoiser
 
 pytestmark = [

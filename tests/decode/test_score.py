@@ -8,7 +8,7 @@ import torch
 
 import tiny
 import toy
-from unembed.decode.guided import Guided
+from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.rank import NORMALISE, text_score
 from unembed.decode.score import score_texts
 from unembed.model.checkpoint import Checkpoint
@@ -36,7 +36,7 @@ def by_hand(
     """Reveal group after group, each token of a group given the groups before it."""
     mask, total = checkpoint.denoiser.config.mask_id, 0.0
     e, length = torch.from_numpy(vector)[None], torch.tensor([len(text)])
-    model = Guided.read(checkpoint.denoiser, e, length, [checkpoint.vocabulary.unknown], 0.0)
+    model = ConditionedDenoiser.read(checkpoint.denoiser, e, length, [checkpoint.vocabulary.unknown], 0.0)
     tokens = torch.full((1, len(text)), mask)
     for group in groups:
         wanted = torch.zeros_like(tokens, dtype=torch.bool)

@@ -11,7 +11,7 @@ from counting import CountingEncoder
 
 import tiny
 from unembed import Inverter
-from unembed.decode.guided import Guided
+from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.search.edits import Entries
 from unembed.search.guided import GuidedSearch
 from unembed.search.hunt import Hunt, Hypothesis
@@ -90,7 +90,7 @@ def test_the_words_are_the_denoisers_likeliest(told: Inverter, vectors: np.ndarr
     checkpoint, (first, *rest) = told.checkpoint, TEXTS[0]
     tokens = torch.tensor([[checkpoint.denoiser.config.mask_id, *rest]])
     vector, banned = torch.from_numpy(vectors[:1]), [checkpoint.vocabulary.unknown]
-    model = Guided.read(checkpoint.denoiser, vector, torch.tensor([3]), banned, 0.0)
+    model = ConditionedDenoiser.read(checkpoint.denoiser, vector, torch.tensor([3]), banned, 0.0)
     wanted = torch.tensor([[True, False, False]])
     with torch.no_grad():
         log_prob = torch.log_softmax(model.logits(tokens, torch.tensor([1 / 3]), wanted), dim=1)[0]

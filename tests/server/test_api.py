@@ -219,7 +219,7 @@ def test_a_failure_shows_nothing_and_is_logged(
     def explode(*values: object, **options: object) -> None:
         raise RuntimeError("/secret/path and the text")
 
-    monkeypatch.setattr("unembed.server.engine.invert_window", explode)
+    monkeypatch.setattr("unembed.server.engine.invert_batch", explode)
     response = client.post("/api/invert", json={"texts": [TEXT]})
     assert response.status_code == 500
     assert "secret" not in response.text

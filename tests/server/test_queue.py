@@ -213,7 +213,7 @@ def test_who_leaves_a_search_stops_costing(inverter: Inverter, vectors: np.ndarr
 def test_time_runs_out(serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> None:
     client = serve(timeout=0.05)
     let_go = threading.Event()
-    monkeypatch.setattr("unembed.server.engine.invert_window", lambda *given: let_go.wait(20) and [])
+    monkeypatch.setattr("unembed.server.engine.invert_batch", lambda *given: let_go.wait(20) and [])
     for path in ("/api/invert", "/api/invert/stream"):
         response = client.post(path, json={"texts": ["The cat."]})
         assert '"timeout"' in response.text

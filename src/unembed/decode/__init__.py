@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from unembed.decode.base import Decoder, State
-from unembed.decode.loop import Decoded, decode, decode_all
+from unembed.decode.denoising_loop import Decoded, decode, decode_all
 from unembed.decode.registry import DECODERS, make_decoder
 
 __all__ = ["DECODERS", "Decoded", "Decoder", "State", "decode", "decode_all", "make_decoder"]

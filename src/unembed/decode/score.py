@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.decode.guided import Guided
+from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.rank import NORMALISE, text_score
 from unembed.model.checkpoint import Checkpoint
 
@@ -61,7 +61,7 @@ def _score(
     whole = torch.from_numpy(known).to(device)  # [n, L]
     e = torch.from_numpy(np.ascontiguousarray(vectors)).to(device)  # [n, D]
     lengths = torch.full((count,), config.max_length if fixed else length, device=device)
-    model = Guided.read(denoiser, e, lengths, [vocabulary.unknown], 0.0)
+    model = ConditionedDenoiser.read(denoiser, e, lengths, [vocabulary.unknown], 0.0)
     turn = _turns(reach, passes).to(device)  # [reach] when each token is revealed
     turns = int(turn.max()) + 1
     row = torch.arange(count, device=device).repeat_interleave(turns)  # [n * turns]

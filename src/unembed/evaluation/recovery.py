@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unembed.decode.registry import make_decoder
 from unembed.decode.result import Inversion
-from unembed.decode.window import Settings, invert_window
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders.base import Encoder
 from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines
@@ -92,7 +92,7 @@ class GuidedAttack:
     def _plain(self, vectors: Floats, known: Tensor | None) -> list[Recovered]:
         """Without any call: the inversion as it is."""
         began = time.perf_counter()
-        found = invert_window(self.inverter.checkpoint, vectors, known, self._settings())
+        found = invert_batch(self.inverter.checkpoint, vectors, known, self._settings())
         seconds = (time.perf_counter() - began) / len(vectors)
         near = cosines(vectors, self.guide.encode([one.text for one in found]))  # to measure, not to find
         return [

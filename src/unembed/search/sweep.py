@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.decode.guided import Guided
+from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.drafts import as_tokens, never_written
 from unembed.search.edits import MASK, Entries
@@ -131,7 +131,7 @@ class Sweep:
         # A vector is read once, however many of its text's places are asked for.
         parents = sorted({row.parent for row in rows})
         owner = torch.tensor([parents.index(row.parent) for row in rows], device=tokens.device)  # [m]
-        model = Guided.read(
+        model = ConditionedDenoiser.read(
             denoiser,
             torch.from_numpy(targets[parents]).to(tokens.device),
             torch.full((len(parents),), tokens.shape[1], device=tokens.device),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.score import score_texts
-from unembed.decode.window import Settings, invert_window
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders.base import Encoder
 from unembed.errors import MismatchError
 from unembed.model.checkpoint import Checkpoint
@@ -44,9 +44,9 @@ def search_window(
 ) -> list[Inversion]:
     """Texts of the vectors [n, D], found with the encoder; `lengths` [n] where the caller knows them."""
     if search.interrupted or not search.strategy.max_encoder_calls:
-        return invert_window(checkpoint, window, lengths, settings)
+        return invert_batch(checkpoint, window, lengths, settings)
     first = replace(settings, n_best=max(search.strategy.num_starts, settings.n_best), trace=False)
-    plain = invert_window(checkpoint, window, lengths, first)
+    plain = invert_batch(checkpoint, window, lengths, first)
     texts = [[found.tokens, *(one.tokens for one in found.alternatives)] for found in plain]
     starts = [[_entries(checkpoint, tokens) for tokens in some] for some in texts]
     guided = GuidedSearch(

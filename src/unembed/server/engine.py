@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.decode.base import Decoder
-from unembed.decode.loop import Step
+from unembed.decode.denoising_loop import Step
 from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Inversion
-from unembed.decode.window import Settings, invert_window
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.errors import UnembedError
 from unembed.inverter import FitWarning, Inverter
 from unembed.metrics.accuracy import token_hits
@@ -98,7 +98,7 @@ class Engine:
             found = search_window(checkpoint, vectors, lengths, settings, search)
             return [self._recovered(row, one, watch.final(row, one)) for row, one in enumerate(found)]
         steps = _Watch(jobs, self._pieces)
-        found = invert_window(checkpoint, vectors, lengths, self._settings(request, strategy), steps)
+        found = invert_batch(checkpoint, vectors, lengths, self._settings(request, strategy), steps)
         return [self._recovered(row, one, steps.final(row, one)) for row, one in enumerate(found)]
 
     def _settings(self, request: InvertRequest, decoder: Decoder) -> Settings:

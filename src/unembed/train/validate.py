@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from unembed.decode.loop import decode_all
+from unembed.decode.denoising_loop import decode_all
 from unembed.decode.registry import make_decoder
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.diffusion.loss import weighted_bound

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from unembed.decode.base import Decoder, State
-from unembed.decode.guided import Guided
+from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.noise import combine
 from unembed.model.denoiser import Denoiser
 
@@ -107,7 +107,7 @@ def decode(
         mask_id=mask_id,
         steps=decoder.passes(length, steps) // width,
     )
-    model = Guided.read(denoiser, vectors, lengths, banned, guidance, reuse=reuse)
+    model = ConditionedDenoiser.read(denoiser, vectors, lengths, banned, guidance, reuse=reuse)
     model = model if width == 1 else model.select(sequence)
     passes = torch.zeros(batch, dtype=torch.long, device=vectors.device)
     frames = [whole.tokens]

@@ -27,7 +27,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Guided:
+class ConditionedDenoiser:
     """A denoiser that has read its vectors.
 
     Guidance extrapolates: `logits + guidance * (logits - logits without the vector)` (classifier-free
@@ -51,7 +51,7 @@ class Guided:
         guidance: float,
         *,
         reuse: bool = False,
-    ) -> Guided:
+    ) -> ConditionedDenoiser:
         """Everything that depends on the vectors alone, once a sequence.
 
         With `reuse`, for sequences of one length, later passes keep what earlier ones computed of
@@ -74,7 +74,7 @@ class Guided:
         """Forward passes a step."""
         return 1 if self.free is None else 2
 
-    def select(self, rows: Tensor) -> Guided:
+    def select(self, rows: Tensor) -> ConditionedDenoiser:
         """The same for some of the sequences; repeats are allowed."""
         return replace(
             self,
@@ -83,13 +83,13 @@ class Guided:
             own=None if self.own is None else self.own.select(rows),
         )
 
-    def follow(self, origin: Tensor) -> Guided:
+    def follow(self, origin: Tensor) -> ConditionedDenoiser:
         """The same after hypotheses have changed their rows: what is kept of their tokens moves along."""
         if self.reading.kept is None or torch.equal(origin, torch.arange(len(origin), device=origin.device)):
             return self
         return self.select(origin)
 
-    def shorten(self, logits: Tensor, wanted: Tensor, size: int) -> Guided:
+    def shorten(self, logits: Tensor, wanted: Tensor, size: int) -> ConditionedDenoiser:
         """The same, left with each sequence's likeliest words by these logits at all its masks.
 
         logits: [M, V]; wanted: [B, L] with M places, some in every sequence

@@ -1,4 +1,4 @@
-"""Drafts: the same strategy from several beginnings, for those who want more than one answer."""
+"""Several hypotheses from a strategy that makes one, for callers who want more than one text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unembed.decode.base import Decoder, State
 
 
 @dataclass(frozen=True)
-class Drafts:
+class Alternatives:
     """`count` hypotheses of a strategy that makes one: the first is the strategy's own.
 
     The others begin with the second, third, ... likeliest token at the place that the first pass was

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -12,14 +14,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.decode.base import Decoder
-from unembed.decode.drafts import Drafts
-from unembed.decode.loop import NOTHING, Decoded, Step, Watcher, decode_all
+from unembed.decode.alternatives import Alternatives
+from unembed.decode.denoising_loop import NOTHING, Decoded, Step, Watcher, decode_all
 from unembed.decode.noise import combine, vector_seeds
 from unembed.decode.rank import NORMALISE, likely_lengths, text_score
 from unembed.decode.result import MASK, Alternative, Frame, Inversion
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.vocabulary import END
 from unembed.text import read_back
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class _Candidate:
 
 
 @torch.no_grad()
-def invert_window(
+def invert_batch(
     checkpoint: Checkpoint,
     window: NDArray[np.float32],
     lengths: Tensor | None,
@@ -81,7 +86,7 @@ def invert_window(
             # How many hypotheses a vector gets must not depend on its neighbours.
             known = lengths if length_known else None
             return _apart(checkpoint, window, known, settings, watch, needed)
-        decoder = decoder if needed[0] == 1 else Drafts(decoder, int(needed[0]))
+        decoder = decoder if needed[0] == 1 else Alternatives(decoder, int(needed[0]))
     decoded = decode_all(
         denoiser,
         vectors[owner.to(device)],
@@ -120,7 +125,7 @@ def _apart(
     found: dict[int, Inversion] = {}
     for count in sorted(set(needed.tolist())):
         rows = (needed == count).nonzero().squeeze(1)  # [k]
-        part = invert_window(
+        part = invert_batch(
             checkpoint,
             window[rows.numpy()],
             None if lengths is None else lengths[rows],
@@ -177,10 +182,12 @@ def _rank(
     passes.index_add_(0, owner, decoded.forward_passes.cpu())
     out = []
     for row in sorted(grouped):
-        # Of equal scores, the job's own best comes first: its trace is the one that is known.
-        ranked = sorted(grouped[row], key=lambda item: (-item[0].score, not item[0].best))
-        unique = list({text: (one, tokens, text) for one, tokens, text in reversed(ranked)}.values())[::-1]
-        (winner, tokens, text), *others = unique[: settings.n_best]
+        (winner, tokens, text), *others = ranked_texts(
+            grouped[row],
+            text=lambda item: item[2],
+            score=lambda item: item[0].score,
+            best=lambda item: item[0].best,
+        )[: settings.n_best]
         out.append(
             Inversion(
                 text=text,
@@ -193,6 +200,24 @@ def _rank(
             )
         )
     return out
+
+
+def ranked_texts(
+    items: Iterable[_T],
+    *,
+    text: Callable[[_T], str],
+    score: Callable[[_T], float],
+    best: Callable[[_T], bool],
+) -> list[_T]:
+    """Best first; of equal texts only the best one stays.
+
+    Of equal scores, a sequence's own best hypothesis comes first: its trace is the one that is known.
+    """
+    ranked = sorted(items, key=lambda item: (-score(item), not best(item)))
+    unique: dict[str, _T] = {}
+    for item in ranked:
+        unique.setdefault(text(item), item)
+    return list(unique.values())
 
 
 def _frames(checkpoint: Checkpoint, story: tuple[Tensor, ...]) -> tuple[Frame, ...]:
