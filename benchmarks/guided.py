@@ -26,8 +26,8 @@ import numpy as np
 import torch
 
 from unembed.data.prepared import PreparedData
-from unembed.decode.registry import make_decoder
 from unembed.decode.invert_batch import Settings, invert_batch
+from unembed.decode.registry import make_decoder
 from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import SURROGATE, Inverter

@@ -17,9 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
-from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders import Encoder, load_encoder
 from unembed.encoders.surrogate import load_surrogate
 from unembed.errors import MismatchError, UnembedError, UsageError

@@ -13,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.decode.base import Decoder
 from unembed.decode.alternatives import Alternatives
+from unembed.decode.base import Decoder
 from unembed.decode.denoising_loop import NOTHING, Decoded, Step, Watcher, decode_all
 from unembed.decode.noise import combine, vector_seeds
 from unembed.decode.rank import NORMALISE, likely_lengths, text_score
@@ -22,7 +22,6 @@ from unembed.decode.result import MASK, Alternative, Frame, Inversion
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.vocabulary import END
 from unembed.text import read_back
-
 
 _T = TypeVar("_T")
 

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.registry import make_decoder
 from unembed.decode.result import Inversion
-from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders.base import Encoder
 from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.score import score_texts
-from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.encoders.base import Encoder
 from unembed.errors import MismatchError
 from unembed.model.checkpoint import Checkpoint

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from unembed.decode.base import Decoder
 from unembed.decode.denoising_loop import Step
+from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Inversion
-from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.errors import UnembedError
 from unembed.inverter import FitWarning, Inverter
 from unembed.metrics.accuracy import token_hits
