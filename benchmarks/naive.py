@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from unembed.model.condition import time_features
 from unembed.model.denoiser import Denoiser
-from unembed.train.batch import Group, Step
+from unembed.train.corrupted_batch import CorruptedBatch, Group
 from unembed.train.objective import Objective
 
 
@@ -28,7 +28,7 @@ class Naive(nn.Module):
         self.objective = objective
         self.per_position = per_position
 
-    def forward(self, step: Step) -> Tensor:
+    def forward(self, step: CorruptedBatch) -> Tensor:
         denoiser, config = self.objective.denoiser, self.objective._config
         loss = sum((self.denoising(denoiser, group) for group in step.groups), torch.zeros(()))
         if step.heads is not None:

@@ -39,13 +39,13 @@ from unembed.cli.options import read_config_file
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
-from unembed.train.batch import Group, HeadBatch, Step
 from unembed.train.candidates import CandidateDraw
 from unembed.train.config import TrainConfig
+from unembed.train.corrupted_batch import CorruptedBatch, Group, HeadBatch
 from unembed.train.ema import Average
-from unembed.train.memory import keep_freed_memory
 from unembed.train.objective import Objective
 from unembed.train.optimiser import make_optimiser
+from unembed.train.process import keep_freed_memory
 
 CONFIGS = Path(__file__).parent.parent / "src" / "unembed" / "configs"
 PEAK_SIZE = 1536
@@ -86,7 +86,7 @@ class Preset:
         self.counts = 1e6 / torch.arange(1, self.vocabulary + 1)  # Zipf's law
         self.objective = Objective(self.denoiser, config)
 
-    def step(self, *, candidates: int) -> Step:
+    def step(self, *, candidates: int) -> CorruptedBatch:
         """The same texts and masks every time."""
         generator = torch.Generator().manual_seed(0)
         size = self.batch // self.config.groups
@@ -98,7 +98,7 @@ class Preset:
             chosen = CandidateDraw(self.counts, candidates, self.config.candidate_power)(
                 torch.cat([part.flatten() for part in present]), generator
             )
-        return Step(groups, heads, chosen)
+        return CorruptedBatch(groups, heads, chosen)
 
     def _texts(self, size: int, generator: torch.Generator) -> torch.Tensor:
         drawn = torch.multinomial(self.counts, size * self.length, replacement=True, generator=generator)
@@ -168,7 +168,7 @@ def make_update(preset: Preset, way: str) -> Callable[[], None]:
 
 
 @torch.no_grad()
-def check(objective: Objective, step: Step, other: Naive) -> None:
+def check(objective: Objective, step: CorruptedBatch, other: Naive) -> None:
     """What is compared must compute the same."""
     objective.denoiser.eval()
     torch.testing.assert_close(other(step), objective(step)["loss"], rtol=1e-4, atol=1e-5)

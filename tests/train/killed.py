@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from unembed.train import state
+from unembed.train import trainer_state
 from unembed.train.config import TrainConfig
-from unembed.train.loop import train
+from unembed.train.training_loop import train
 
 
 def die() -> None:
@@ -45,9 +45,9 @@ def main() -> None:
             die()
         return renamed(self, target)
 
-    original, renamed = state.write_json, Path.rename
+    original, renamed = trainer_state.write_json, Path.rename
     if where == "state":
-        state.write_json = write_json
+        trainer_state.write_json = write_json
     if where == "swap":
         Path.rename = rename  # type: ignore[method-assign]
     train(config, watch)

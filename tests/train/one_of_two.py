@@ -15,7 +15,7 @@ import torch
 from accelerate import Accelerator
 from safetensors.torch import save_file
 
-from unembed.train import loop
+from unembed.train import training_loop
 from unembed.train.config import TrainConfig
 
 
@@ -35,7 +35,7 @@ def main() -> None:
         return out
 
     Accelerator.clip_grad_norm_ = clip
-    loop.train(TrainConfig(**json.loads(Path(sys.argv[1]).read_text())))
+    training_loop.train(TrainConfig(**json.loads(Path(sys.argv[1]).read_text())))
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 

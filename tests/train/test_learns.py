@@ -7,7 +7,7 @@ from toy_language import prepare_language
 from unembed.model.checkpoint import Checkpoint
 from unembed.train.config import TrainConfig
 from unembed.train.log import read_log
-from unembed.train.loop import train
+from unembed.train.training_loop import train
 
 COMPACT = {
     "length": "given",

@@ -6,9 +6,10 @@ import torch.nn.functional as F
 
 from unembed.diffusion.schedule import schedule_named
 from unembed.model.tied import Tie
-from unembed.train.batch import Step, StepMaker
-from unembed.train.batches import BatchPlan
-from unembed.train.build import build, open_corpus
+from unembed.train.batch_sampler import BatchSampler
+from unembed.train.corrupted_batch import BatchMaker, CorruptedBatch
+from unembed.train.dataset import open_corpus
+from unembed.train.fresh_model import build
 from unembed.train.objective import Objective
 
 
@@ -27,8 +28,10 @@ def setting(toy_config):
                     parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
         schedule = schedule_named(config.noise)
         fixed = checkpoint.vocabulary.fixed_length
-        maker = StepMaker(corpus.train, checkpoint.vocabulary, schedule, config, counts)
-        plan = BatchPlan(corpus.train.lengths, batch=config.batch, groups=config.groups, seed=0, mixed=fixed)
+        maker = BatchMaker(corpus.train, checkpoint.vocabulary, schedule, config, counts)
+        plan = BatchSampler(
+            corpus.train.lengths, batch=config.batch, groups=config.groups, seed=0, mixed=fixed
+        )
         return Objective(checkpoint.denoiser, config), maker(3, plan[3])
 
     return make
@@ -154,6 +157,6 @@ def test_an_empty_share_is_no_loss(setting):
     empty = [
         type(group)(**{name: tensor[:0] for name, tensor in vars(group).items()}) for group in step.groups
     ]
-    losses = objective(Step(empty, None, step.candidates))
+    losses = objective(CorruptedBatch(empty, None, step.candidates))
     losses["loss"].backward()
     assert all(float(value.detach()) == 0.0 for value in losses.values())

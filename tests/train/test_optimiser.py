@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.train.build import build, open_corpus
 from unembed.train.config import TrainConfig
+from unembed.train.dataset import open_corpus
+from unembed.train.fresh_model import build
 from unembed.train.optimiser import make_optimiser, rate_factor, set_rate
 
 

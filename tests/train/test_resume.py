@@ -12,8 +12,8 @@ import torch
 
 from unembed.model.checkpoint import Checkpoint
 from unembed.train.log import read_log
-from unembed.train.loop import train
-from unembed.train.state import LATEST
+from unembed.train.trainer_state import LATEST
+from unembed.train.training_loop import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 SCRIPT = Path(__file__).with_name("killed.py")

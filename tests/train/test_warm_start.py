@@ -3,8 +3,9 @@ import pytest
 import torch
 
 from unembed.errors import MismatchError
-from unembed.train.build import build, open_corpus
-from unembed.train.loop import train
+from unembed.train.dataset import open_corpus
+from unembed.train.fresh_model import build
+from unembed.train.training_loop import train
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import build_config, options_from
 
 if TYPE_CHECKING:
-    from unembed.train.state import Progress
+    from unembed.train.trainer_state import Progress
 
-from unembed.train.imitate_config import ImitateConfig
+from unembed.train.surrogate_config import SurrogateTrainConfig
 
 _EXAMPLES = """\b
 Examples:
@@ -25,9 +25,12 @@ Run the same command again after an interruption: it goes on where the last save
 
 
 @click.command(epilog=_EXAMPLES, no_args_is_help=True)
-@options_from(ImitateConfig, skip=("output",))
+@options_from(SurrogateTrainConfig, skip=("output",))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help=ImitateConfig.model_fields["output"].description
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help=SurrogateTrainConfig.model_fields["output"].description,
 )
 @click.option("--config", type=click.Path(path_type=Path), help="YAML file with these settings.")
 @json_option
@@ -37,9 +40,9 @@ def command(config: Path | None, as_json: bool, **typed: Any) -> None:
     The result, latest/ in the output folder, is an encoder like others: it can guide a search
     (`unembed invert --strategy guided --encoder FOLDER`) at no call of the real one.
     """
-    settings = build_config(ImitateConfig, typed, file=config)
+    settings = build_config(SurrogateTrainConfig, typed, file=config)
     from unembed.progress import progress_bar
-    from unembed.train.imitate import imitate
+    from unembed.train.surrogate_training import train_surrogate
 
     done = 0
     last: dict[str, Any] = {}
@@ -54,7 +57,7 @@ def command(config: Path | None, as_json: bool, **typed: Any) -> None:
                 bar.describe(f"Imitating, cosine {figures['cosine']:.4f}")
                 say(f"step {progress.step:,}: cosine to the encoder's vectors {figures['cosine']:.4f}")
 
-        imitate(settings, watch)
+        train_surrogate(settings, watch)
     folder = settings.output / "latest"
     if as_json:
         print_json({"surrogate": str(folder), **last})

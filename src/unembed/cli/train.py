@@ -17,7 +17,7 @@ from unembed.extras import require
 from unembed.train.config import SECTIONS, TrainConfig
 
 if TYPE_CHECKING:
-    from unembed.train.state import Progress
+    from unembed.train.trainer_state import Progress
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 
@@ -66,7 +66,7 @@ def command(config: str | None, plot: Path | None, as_json: bool, **typed: Any) 
 
     from accelerate import PartialState
 
-    from unembed.train.loop import train
+    from unembed.train.training_loop import train
 
     with TrainingDisplay(settings, silent=as_json) as display:
 

@@ -15,7 +15,7 @@ from unembed.cli.console import say
 
 if TYPE_CHECKING:
     from unembed.train.config import TrainConfig
-    from unembed.train.state import Progress
+    from unembed.train.trainer_state import Progress
 
 PLAIN_EVERY = 10.0  # seconds between plain lines about the loss
 RATE_OVER = 30.0  # seconds that the rate is measured over

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from unembed.model.denoiser import Denoiser, Prepared
 from unembed.model.shortlist import Shortlist
 from unembed.model.tied import Tie
-from unembed.train.batch import Group, HeadBatch, Step
 from unembed.train.config import TrainConfig
+from unembed.train.corrupted_batch import CorruptedBatch, Group, HeadBatch
 
 
 class Objective(nn.Module):
@@ -21,7 +21,7 @@ class Objective(nn.Module):
         self.denoiser = denoiser
         self._config = config
 
-    def forward(self, step: Step) -> dict[str, Tensor]:
+    def forward(self, step: CorruptedBatch) -> dict[str, Tensor]:
         """Every loss by name, and their weighted sum as `loss`."""
         shortlist = None if step.candidates is None else self.denoiser.shortlist(step.candidates)
         groups = step.groups

@@ -22,7 +22,7 @@ from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.denoiser import Denoiser
-from unembed.train.batches import TrainingTexts
+from unembed.train.dataset import TrainingTexts
 
 VALIDATION_SEED = 20_240
 CHUNK = 64

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,64 +17,11 @@ from unembed.model.checkpoint import Checkpoint, CheckpointConfig
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
 from unembed.model.vocabulary import Vocabulary
-from unembed.train.batches import TrainingTexts
 from unembed.train.config import TrainConfig
+from unembed.train.dataset import Corpus, count_tokens
 from unembed.train.warm_start import warm_start
 
 WHITEN_SAMPLE = 100_000  # vectors that mean and covariance are measured on
-COUNT_CHUNK = 65_536
-
-
-class Corpus(NamedTuple):
-    """The data of a run."""
-
-    folders: list[PreparedData]
-    train: TrainingTexts
-    validation: TrainingTexts
-
-
-def open_corpus(config: TrainConfig) -> Corpus:
-    """The texts that a configuration names."""
-    top = config.max_tokens or config.max_length
-    return open_folders(config.data, min_tokens=config.min_tokens, max_tokens=top, limit=config.limit)
-
-
-def open_folders(
-    paths: Sequence[Path], *, min_tokens: int, max_tokens: int, limit: int | None = None
-) -> Corpus:
-    """Open every folder; vectors of different encoders, or tokens of different tokenizers, do not mix."""
-    folders = [PreparedData.open(path) for path in paths]
-    if not folders:
-        raise UsageError("There is no data to train on.", hint="Give prepared data with --data.")
-    first = folders[0].manifest
-    for data in folders[1:]:
-        for name, mine, theirs in (
-            ("encoder", first.encoder.digest, data.manifest.encoder.digest),
-            ("tokenizer", first.tokenizer.digest, data.manifest.tokenizer.digest),
-        ):
-            if mine != theirs:
-                raise MismatchError(
-                    f"{data.folder} was prepared with another {name} than {folders[0].folder}."
-                )
-    sides = [
-        TrainingTexts(
-            [data.split(side) for data in folders],
-            min_tokens=min_tokens,
-            max_tokens=max_tokens,
-            limit=limit if side == "train" else None,
-        )
-        for side in ("train", "validation")
-    ]
-    return Corpus(folders, sides[0], sides[1])
-
-
-def count_tokens(texts: TrainingTexts, size: int) -> NDArray[np.int64]:
-    """How often each of the tokenizer's tokens occurs.  # [tokenizer's vocabulary]"""
-    counts = np.zeros(size, dtype=np.int64)
-    for start in range(0, len(texts), COUNT_CHUNK):
-        tokens = texts.tokens(np.arange(start, min(start + COUNT_CHUNK, len(texts))))
-        counts += np.bincount(tokens[tokens >= 0], minlength=size)
-    return counts
 
 
 class Built(NamedTuple):

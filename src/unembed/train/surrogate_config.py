@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
-class ImitateConfig(BaseModel):
+class SurrogateTrainConfig(BaseModel):
     """Data, network and schedule of a surrogate."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

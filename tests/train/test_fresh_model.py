@@ -15,9 +15,9 @@ from unembed.data.config import EncodeConfig
 from unembed.data.encode import encode
 from unembed.errors import MismatchError, UsageError
 from unembed.model.backbone import open_backbone
-from unembed.train.batches import TrainingTexts
-from unembed.train.build import build, count_tokens, open_corpus
 from unembed.train.config import FREE_ON_RESUME, SECTIONS, TrainConfig
+from unembed.train.dataset import TrainingTexts, count_tokens, open_corpus
+from unembed.train.fresh_model import build
 from unembed.train.validate import free_running, spread_indices, validation_bound
 
 
@@ -47,7 +47,7 @@ def test_vocabulary_statistics_and_frequencies_come_from_the_corpus(toy_config):
 
 
 def test_counting_goes_chunk_by_chunk(toy_config, monkeypatch):
-    from unembed.train import build as module
+    from unembed.train import dataset as module
 
     texts = open_corpus(toy_config).train
     whole = count_tokens(texts, 500)

@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unembed.diffusion.schedule import SCHEDULES
-from unembed.train.batch import Rank, StepMaker, mix_seed
-from unembed.train.batches import BatchPlan
-from unembed.train.build import build, open_corpus
+from unembed.train.batch_sampler import BatchSampler
 from unembed.train.candidates import CandidateDraw
+from unembed.train.corrupted_batch import BatchMaker, Rank, mix_seed
+from unembed.train.dataset import open_corpus
+from unembed.train.fresh_model import build
 
 
 @pytest.fixture(scope="module")
 def made(toy_data, tmp_path_factory):
-    """A function from settings to (StepMaker, plan, vocabulary)."""
+    """A function from settings to (BatchMaker, plan, vocabulary)."""
     from unembed.train.config import TrainConfig
 
     def make(**settings):
@@ -24,8 +25,8 @@ def made(toy_data, tmp_path_factory):
         config = TrainConfig(**(base | small | settings))
         corpus = open_corpus(config)
         checkpoint, counts = build(config, corpus)
-        maker = StepMaker(corpus.train, checkpoint.vocabulary, SCHEDULES[config.noise], config, counts)
-        plan = BatchPlan(
+        maker = BatchMaker(corpus.train, checkpoint.vocabulary, SCHEDULES[config.noise], config, counts)
+        plan = BatchSampler(
             corpus.train.lengths,
             batch=config.batch,
             groups=config.groups,

@@ -17,9 +17,9 @@ from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.diffusion.schedule import NoiseSchedule
 from unembed.model.shortlist import Candidates
 from unembed.model.vocabulary import Vocabulary
-from unembed.train.batches import TrainingTexts
 from unembed.train.candidates import CandidateDraw
 from unembed.train.config import TrainConfig
+from unembed.train.dataset import TrainingTexts
 
 
 @dataclass(frozen=True)
@@ -59,25 +59,25 @@ class HeadBatch:
 
 
 @dataclass
-class Step:
+class CorruptedBatch:
     """All that one forward and backward pass needs."""
 
     groups: list[Group]
     heads: HeadBatch | None
     candidates: Candidates | None
 
-    def to(self, device: torch.device) -> Step:
+    def to(self, device: torch.device) -> CorruptedBatch:
         """The same on another device."""
         if device.type == "cpu":
             return self
-        return Step(
+        return CorruptedBatch(
             [_moved(group, device) for group in self.groups],
             None if self.heads is None else _moved(self.heads, device),
             None if self.candidates is None else Candidates(*(x.to(device) for x in self.candidates)),
         )
 
 
-class StepMaker:
+class BatchMaker:
     """Makes step number `step`, the same one whenever it is asked."""
 
     def __init__(
@@ -96,7 +96,7 @@ class StepMaker:
             CandidateDraw(counts, config.candidates, config.candidate_power) if config.candidates else None
         )
 
-    def __call__(self, step: int, indices: list[NDArray[np.int64]], rank: Rank = ALONE) -> Step:
+    def __call__(self, step: int, indices: list[NDArray[np.int64]], rank: Rank = ALONE) -> CorruptedBatch:
         generator = torch.Generator().manual_seed(mix_seed(self._config.seed, step))
         heads = self._heads(generator, rank)
         drawn = [self._corrupted(group, generator) for group in indices]
@@ -107,7 +107,7 @@ class StepMaker:
             present = [group.x0.flatten() for group in drawn]
             present += [] if heads is None else [heads.entries.flatten()]
             candidates = self._draw(torch.cat(present), generator)
-        return Step(groups, None if heads is None else _own_rows(heads, rank), candidates)
+        return CorruptedBatch(groups, None if heads is None else _own_rows(heads, rank), candidates)
 
     def _corrupted(self, indices: NDArray[np.int64], generator: torch.Generator) -> Group:
         lengths = self._texts.lengths[indices]  # [B]

@@ -1,18 +1,19 @@
-"""Which samples make up which step: a pure function of the seed and the step, so that nothing need be saved.
-
-Groups hold texts of one length, so that no computation is spent on padding; a batch may mix several
-groups.
-"""
+"""The texts and vectors of a run: one or more prepared folders as one dataset, read by index."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.data.prepared import Split
-from unembed.errors import DataError
+from unembed.data.prepared import PreparedData, Split
+from unembed.errors import DataError, MismatchError, UsageError
+from unembed.train.config import TrainConfig
+
+COUNT_CHUNK = 65_536
 
 
 class TrainingTexts:
@@ -77,33 +78,53 @@ class TrainingTexts:
         ]
 
 
-class BatchPlan:
-    """`plan[step]` is the step's groups of indices; every sample once an epoch."""
+class Corpus(NamedTuple):
+    """The data of a run."""
 
-    def __init__(
-        self, lengths: NDArray[np.int64], *, batch: int, groups: int, seed: int, mixed: bool = False
-    ) -> None:
-        self._seed = seed
-        self._groups = groups
-        self._size = max(1, batch // groups)
-        # Models of fixed length fill every text up to the same length: one bucket holds them all.
-        keys = np.zeros_like(lengths) if mixed else lengths
-        self._buckets = buckets = [np.nonzero(keys == key)[0] for key in np.unique(keys)]
-        pieces = sum(-(-len(bucket) // self._size) for bucket in buckets)
-        self.steps_an_epoch = -(-pieces // groups)
-        self._epoch = -1
-        self._order: list[NDArray[np.int64]] = []
+    folders: list[PreparedData]
+    train: TrainingTexts
+    validation: TrainingTexts
 
-    def __getitem__(self, step: int) -> list[NDArray[np.int64]]:
-        epoch, place = divmod(step, self.steps_an_epoch)
-        if epoch != self._epoch:
-            self._order, self._epoch = self._shuffle(epoch), epoch
-        return self._order[place * self._groups : (place + 1) * self._groups]
 
-    def _shuffle(self, epoch: int) -> list[NDArray[np.int64]]:
-        rng = np.random.default_rng([self._seed, epoch])
-        pieces = []
-        for bucket in self._buckets:
-            order = rng.permutation(bucket)
-            pieces += [order[start : start + self._size] for start in range(0, len(order), self._size)]
-        return [pieces[place] for place in rng.permutation(len(pieces))]
+def open_corpus(config: TrainConfig) -> Corpus:
+    """The texts that a configuration names."""
+    top = config.max_tokens or config.max_length
+    return open_folders(config.data, min_tokens=config.min_tokens, max_tokens=top, limit=config.limit)
+
+
+def open_folders(
+    paths: Sequence[Path], *, min_tokens: int, max_tokens: int, limit: int | None = None
+) -> Corpus:
+    """Open every folder; vectors of different encoders, or tokens of different tokenizers, do not mix."""
+    folders = [PreparedData.open(path) for path in paths]
+    if not folders:
+        raise UsageError("There is no data to train on.", hint="Give prepared data with --data.")
+    first = folders[0].manifest
+    for data in folders[1:]:
+        for name, mine, theirs in (
+            ("encoder", first.encoder.digest, data.manifest.encoder.digest),
+            ("tokenizer", first.tokenizer.digest, data.manifest.tokenizer.digest),
+        ):
+            if mine != theirs:
+                raise MismatchError(
+                    f"{data.folder} was prepared with another {name} than {folders[0].folder}."
+                )
+    sides = [
+        TrainingTexts(
+            [data.split(side) for data in folders],
+            min_tokens=min_tokens,
+            max_tokens=max_tokens,
+            limit=limit if side == "train" else None,
+        )
+        for side in ("train", "validation")
+    ]
+    return Corpus(folders, sides[0], sides[1])
+
+
+def count_tokens(texts: TrainingTexts, size: int) -> NDArray[np.int64]:
+    """How often each of the tokenizer's tokens occurs.  # [tokenizer's vocabulary]"""
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(texts), COUNT_CHUNK):
+        tokens = texts.tokens(np.arange(start, min(start + COUNT_CHUNK, len(texts))))
+        counts += np.bincount(tokens[tokens >= 0], minlength=size)
+    return counts

@@ -27,15 +27,14 @@ from unembed.encoders.surrogate import (
     load_surrogate,
 )
 from unembed.errors import MismatchError, UsageError
-from unembed.train.batches import BatchPlan, TrainingTexts
-from unembed.train.build import open_folders
+from unembed.train.batch_sampler import BatchSampler
+from unembed.train.dataset import TrainingTexts, open_folders
 from unembed.train.ema import Average
-from unembed.train.imitate_config import ImitateConfig
 from unembed.train.log import RunLog
-from unembed.train.memory import keep_freed_memory
 from unembed.train.optimiser import rate_factor, set_rate
-from unembed.train.state import Progress, load_state, save_state
-from unembed.train.stop import stop_requests
+from unembed.train.process import keep_freed_memory, stop_requests
+from unembed.train.surrogate_config import SurrogateTrainConfig
+from unembed.train.trainer_state import Progress, load_state, save_state
 
 VALIDATE = 2000  # texts
 
@@ -43,38 +42,42 @@ VALIDATE = 2000  # texts
 Watch = Callable[[str, Progress, dict[str, float]], None]
 
 
-def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures: None) -> Surrogate:
+def train_surrogate(
+    config: SurrogateTrainConfig, watch: Watch = lambda kind, progress, figures: None
+) -> Surrogate:
     """Train, or go on; the averaged network is written to the output folder and returned."""
     keep_freed_memory()
     with folder_lock(config.output), stop_requests() as stop:
         corpus = open_folders(config.data, min_tokens=1, max_tokens=config.max_tokens)
         folders = corpus.folders
-        tokenizer, imitated = folders[0].tokenizer(), folders[0].manifest.encoder
+        tokenizer, encoder = folders[0].tokenizer(), folders[0].manifest.encoder
         torch.manual_seed(config.seed)
-        network = _network(config, tokenizer, imitated.dimension)
+        network = _network(config, tokenizer, encoder.dimension)
         average = Average(network, config.ema)
         optimiser = _optimiser(network, config)
         identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
         saved = load_state(config.output / "state", network, average.network, optimiser, identity)
         progress = saved or Progress()
         log = RunLog(config.output, from_step=progress.step)
-        plan = BatchPlan(corpus.train.lengths, batch=config.batch, groups=config.groups, seed=config.seed)
+        sampler = BatchSampler(
+            corpus.train.lengths, batch=config.batch, groups=config.groups, seed=config.seed
+        )
 
         def surrogate() -> Surrogate:
             training = {"step": progress.step, "seconds": round(progress.seconds, 1), **identity}
-            settings = SurrogateConfig(network=network.bert.config, imitates=imitated, training=training)
+            settings = SurrogateConfig(network=network.bert.config, imitates=encoder, training=training)
             return Surrogate(average.network, tokenizer, settings)
 
         began, before = time.monotonic(), progress.seconds
         while progress.step < config.steps and not stop.is_set():
             set_rate(optimiser, config, rate_factor(config, progress.step, progress.step / config.steps))
-            loss = _step(network, corpus.train, plan[progress.step])
+            loss = _step(network, corpus.train, sampler[progress.step])
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
             average.update(network, progress.step)
-            samples = progress.samples + sum(map(len, plan[progress.step]))
+            samples = progress.samples + sum(map(len, sampler[progress.step]))
             seconds = before + time.monotonic() - began
             progress = Progress(step=progress.step + 1, seconds=seconds, samples=samples)
             figures = {"cosine": 1.0 - loss.item()}
@@ -98,7 +101,7 @@ def imitate(config: ImitateConfig, watch: Watch = lambda kind, progress, figures
         return found
 
 
-def _network(config: ImitateConfig, tokenizer: Tokenizer, dimension: int) -> SurrogateNetwork:
+def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, dimension: int) -> SurrogateNetwork:
     network = SurrogateNetwork(
         BertConfig(
             vocab_size=tokenizer.get_vocab_size(with_added_tokens=True),
@@ -157,7 +160,7 @@ def _take_words(network: SurrogateNetwork, tokenizer: Tokenizer, name: str) -> N
     words[rows] = found * (words.std() / found.std())
 
 
-def _optimiser(network: SurrogateNetwork, config: ImitateConfig) -> torch.optim.AdamW:
+def _optimiser(network: SurrogateNetwork, config: SurrogateTrainConfig) -> torch.optim.AdamW:
     matrices = [weight for name, weight in network.named_parameters() if _decays(name, weight)]
     others = [weight for name, weight in network.named_parameters() if not _decays(name, weight)]
     groups = [

@@ -12,9 +12,9 @@ from unembed.data.encode import encode
 from unembed.data.lock import folder_lock
 from unembed.errors import DataError, MismatchError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint
-from unembed.train import loop, save, state
+from unembed.train import save, trainer_state, training_loop
 from unembed.train.log import read_log
-from unembed.train.loop import train
+from unembed.train.training_loop import train
 
 
 @pytest.fixture
@@ -112,9 +112,9 @@ def test_half_a_pointer_is_refused(finished):
 
 
 def test_a_moment_of_an_unknown_weight_is_refused(finished, monkeypatch):
-    original = state._moments
+    original = trainer_state._moments
     monkeypatch.setattr(
-        state, "_moments", lambda d, o: {f"x{name}": value for name, value in original(d, o).items()}
+        trainer_state, "_moments", lambda d, o: {f"x{name}": value for name, value in original(d, o).items()}
     )
     other = finished.model_copy(update={"output": finished.output.parent / "other"})
     train(other)
@@ -139,7 +139,7 @@ def test_a_full_disk_keeps_the_previous_state(toy_config, monkeypatch):
     reference = config.model_copy(update={"output": config.output.parent / "whole"})
     train(reference)
 
-    original, calls = state.save_tensors, []
+    original, calls = trainer_state.save_tensors, []
 
     def until_full(tensors):
         calls.append(1)
@@ -147,7 +147,7 @@ def test_a_full_disk_keeps_the_previous_state(toy_config, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return original(tensors)
 
-    monkeypatch.setattr(state, "save_tensors", until_full)
+    monkeypatch.setattr(trainer_state, "save_tensors", until_full)
     with pytest.raises(OSError, match="No space left"):
         train(config)
     monkeypatch.undo()
@@ -194,6 +194,6 @@ def test_two_runs_in_one_folder_exclude_each_other(toy_config):
 
 def test_a_finished_run_is_left_as_it_is(finished, monkeypatch):
     before = (finished.output / "log.jsonl").read_bytes()
-    monkeypatch.setattr(loop, "learn", lambda run, stop: pytest.fail("learned again"))
+    monkeypatch.setattr(training_loop, "learn", lambda run, stop: pytest.fail("learned again"))
     train(finished)
     assert (finished.output / "log.jsonl").read_bytes() == before

@@ -10,21 +10,21 @@ from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 from numpy.typing import NDArray
 
 from unembed.errors import UnavailableError
-from unembed.train.batch import StepMaker
+from unembed.train.corrupted_batch import BatchMaker
 from unembed.train.objective import Objective
 
 if TYPE_CHECKING:
-    from unembed.train.run import Run
+    from unembed.train.training_run import TrainingRun
 
 
-def largest_batch(run: Run, make_step: StepMaker) -> int:
+def largest_batch(run: TrainingRun, make_batch: BatchMaker) -> int:
     """Forward and backward on the longest texts, halving from `config.batch` until memory suffices."""
     lengths = run.corpus.train.lengths
     longest = np.nonzero(lengths == lengths.max())[0]
     batch = run.config.batch
     while batch:
         try:
-            _attempt(run, make_step, np.resize(longest, batch))
+            _attempt(run, make_batch, np.resize(longest, batch))
             return _smallest(run, batch)
         except Exception as error:
             if not should_reduce_batch_size(error):
@@ -38,16 +38,16 @@ def largest_batch(run: Run, make_step: StepMaker) -> int:
     )
 
 
-def _attempt(run: Run, make_step: StepMaker, indices: NDArray[np.int64]) -> None:
+def _attempt(run: TrainingRun, make_batch: BatchMaker, indices: NDArray[np.int64]) -> None:
     # AdamW's two moments come with the first update: they must fit as well.
     moments = [torch.empty_like(p) for p in run.denoiser.parameters() for _ in range(2)]
-    step = make_step(0, [indices], run.rank).to(run.accelerator.device)
+    step = make_batch(0, [indices], run.rank).to(run.accelerator.device)
     with run.accelerator.autocast():
         Objective(run.denoiser, run.config)(step)["loss"].backward()
     del moments
 
 
-def _smallest(run: Run, batch: int) -> int:
+def _smallest(run: TrainingRun, batch: int) -> int:
     """What fits on every device."""
     if run.rank.count == 1:
         return batch

@@ -11,10 +11,10 @@ import torch
 
 from unembed.errors import DataError, UnavailableError
 from unembed.model.checkpoint import Checkpoint
-from unembed.train import fit, objective, run
+from unembed.train import largest_batch, objective, training_run
 from unembed.train.log import read_log
-from unembed.train.loop import train
-from unembed.train.stop import stop_requests
+from unembed.train.process import stop_requests
+from unembed.train.training_loop import train
 from unembed.train.validate import Sample
 
 
@@ -25,8 +25,8 @@ def lines(config, kind):
 def scripted(monkeypatch, *, bounds=None, accuracies=None):
     """Validations and samples that give these values, one after the other."""
     bound, accuracy = iter(bounds or [1.0] * 99), iter(accuracies or [0.5] * 99)
-    monkeypatch.setattr(run, "validation_bound", lambda *a, **k: next(bound))
-    monkeypatch.setattr(run, "free_running", lambda *a, **k: Sample(next(accuracy), 0.0, 0.0, 1, []))
+    monkeypatch.setattr(training_run, "validation_bound", lambda *a, **k: next(bound))
+    monkeypatch.setattr(training_run, "free_running", lambda *a, **k: Sample(next(accuracy), 0.0, 0.0, 1, []))
 
 
 @pytest.mark.parametrize("select", ["bound", "accuracy"])
@@ -128,22 +128,22 @@ def test_the_checkpoint_says_how_it_was_trained(toy_config):
 
 def test_the_batch_is_halved_until_it_fits(toy_config, monkeypatch):
     tried = []
-    original = fit._attempt
+    original = largest_batch._attempt
 
-    def attempt(run, make_step, indices):
+    def attempt(run, make_batch, indices):
         tried.append(len(indices))
-        original(run, make_step, indices)
+        original(run, make_batch, indices)
         if len(indices) > 10:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2 GiB")
 
-    monkeypatch.setattr(fit, "_attempt", attempt)
+    monkeypatch.setattr(largest_batch, "_attempt", attempt)
     config = toy_config.model_copy(update={"find_batch": True, "steps": 3, "groups": 1})
     train(config)
     assert tried == [32, 16, 8]
     assert lines(config, "start")[0]["batch"] == 8
     assert lines(config, "train")[-1]["samples"] <= 24
     # A later sitting does not search again: the batch is part of the run.
-    monkeypatch.setattr(fit, "_attempt", lambda *_: pytest.fail("searched again"))
+    monkeypatch.setattr(largest_batch, "_attempt", lambda *_: pytest.fail("searched again"))
     train(config)
 
 
@@ -151,7 +151,7 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory(toy_config, monkeypatch
     def attempt(*_):
         raise RuntimeError("shapes do not match")
 
-    monkeypatch.setattr(fit, "_attempt", attempt)
+    monkeypatch.setattr(largest_batch, "_attempt", attempt)
     with pytest.raises(RuntimeError, match="shapes do not match"):
         train(toy_config.model_copy(update={"find_batch": True}))
 
@@ -160,7 +160,7 @@ def test_where_nothing_fits_that_is_said(toy_config, monkeypatch):
     def attempt(*_):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(fit, "_attempt", attempt)
+    monkeypatch.setattr(largest_batch, "_attempt", attempt)
     with pytest.raises(UnavailableError, match="Not even one sample"):
         train(toy_config.model_copy(update={"find_batch": True}))
 
@@ -175,7 +175,7 @@ def test_a_second_request_is_final():
 
 def test_minutes_decide_where_they_are_given(toy_config, monkeypatch):
     ticks = count(start=0, step=5)  # each update takes five seconds
-    monkeypatch.setattr(run, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    monkeypatch.setattr(training_run, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     config = toy_config.model_copy(
         update={
             "minutes": 2.0,

@@ -13,14 +13,15 @@ from unembed import __version__
 from unembed.data.prepared import PreparedData
 from unembed.files import write_json
 from unembed.model.checkpoint import Checkpoint
-from unembed.train.batch import Rank
-from unembed.train.build import build, open_corpus
 from unembed.train.config import TrainConfig
+from unembed.train.corrupted_batch import Rank
+from unembed.train.dataset import open_corpus
 from unembed.train.ema import Average
+from unembed.train.fresh_model import build
 from unembed.train.log import RunLog, read_log
 from unembed.train.optimiser import make_optimiser
 from unembed.train.save import save_checkpoint
-from unembed.train.state import Progress, load_state, save_state
+from unembed.train.trainer_state import Progress, load_state, save_state
 from unembed.train.validate import free_running, validation_bound
 
 # Called with the kind of an event, the progress and the figures: the command line's display. Besides what
@@ -28,7 +29,7 @@ from unembed.train.validate import free_running, validation_bound
 Watcher = Callable[[str, Progress, dict[str, Any]], None]
 
 
-class Run:
+class TrainingRun:
     """Everything that lasts from step to step."""
 
     def __init__(self, config: TrainConfig, accelerator: Accelerator, watch: Watcher) -> None:

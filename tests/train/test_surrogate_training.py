@@ -16,23 +16,23 @@ from unembed.data.prepared import PreparedData
 from unembed.encoders import load_encoder
 from unembed.encoders.surrogate import CONFIG, WEIGHTS, load_surrogate
 from unembed.errors import DataError, MismatchError
-from unembed.train.imitate import imitate, validate
-from unembed.train.imitate_config import ImitateConfig
+from unembed.train.surrogate_config import SurrogateTrainConfig
+from unembed.train.surrogate_training import train_surrogate, validate
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture
-def config(toy_data: Path, tmp_path: Path) -> ImitateConfig:
-    return ImitateConfig(
+def config(toy_data: Path, tmp_path: Path) -> SurrogateTrainConfig:
+    return SurrogateTrainConfig(
         data=(toy_data,), output=tmp_path / "run", hidden=32, layers=1, heads=2, ffn=64, max_tokens=16,
         batch=64, groups=4, steps=60, warmup=5, learning_rate=5e-3, ema=0.9,
         log_every=1, validate_every=30, save_every=20,
     )  # fmt: skip
 
 
-def test_it_comes_near_to_texts_that_it_has_not_seen(config: ImitateConfig, toy_data: Path) -> None:
-    surrogate = imitate(config.model_copy(update={"steps": 200}))
+def test_it_comes_near_to_texts_that_it_has_not_seen(config: SurrogateTrainConfig, toy_data: Path) -> None:
+    surrogate = train_surrogate(config.model_copy(update={"steps": 200}))
     test = PreparedData.open(toy_data).split("test")
     places = np.arange(len(test))
     vectors, truth = surrogate.encode(test.texts(places)), test.vectors(places)
@@ -45,8 +45,10 @@ def test_it_comes_near_to_texts_that_it_has_not_seen(config: ImitateConfig, toy_
     assert own > others + 0.3
 
 
-def test_stopped_and_resumed_it_ends_with_the_same_weights(config: ImitateConfig, tmp_path: Path) -> None:
-    whole = imitate(config)
+def test_stopped_and_resumed_it_ends_with_the_same_weights(
+    config: SurrogateTrainConfig, tmp_path: Path
+) -> None:
+    whole = train_surrogate(config)
 
     class Killed(Exception):
         pass
@@ -57,20 +59,20 @@ def test_stopped_and_resumed_it_ends_with_the_same_weights(config: ImitateConfig
 
     other = config.model_copy(update={"output": tmp_path / "other"})
     with pytest.raises(Killed):
-        imitate(other, kill)
-    resumed = imitate(other)
+        train_surrogate(other, kill)
+    resumed = train_surrogate(other)
     for name, weight in whole.network.state_dict().items():
         assert torch.equal(weight, resumed.network.state_dict()[name]), name
 
 
-def test_another_configuration_is_refused(config: ImitateConfig) -> None:
-    imitate(config.model_copy(update={"steps": 20}))
+def test_another_configuration_is_refused(config: SurrogateTrainConfig) -> None:
+    train_surrogate(config.model_copy(update={"steps": 20}))
     with pytest.raises(MismatchError, match="hidden"):
-        imitate(config.model_copy(update={"steps": 20, "hidden": 64}))
+        train_surrogate(config.model_copy(update={"steps": 20, "hidden": 64}))
 
 
-def test_the_folder_is_an_encoder_by_its_path(config: ImitateConfig) -> None:
-    trained = imitate(config.model_copy(update={"steps": 20}))
+def test_the_folder_is_an_encoder_by_its_path(config: SurrogateTrainConfig) -> None:
+    trained = train_surrogate(config.model_copy(update={"steps": 20}))
     folder = config.output / "latest"
     loaded = load_encoder(str(folder))
     texts = ["the cat sees the dog", "the dog", ""]
@@ -80,8 +82,8 @@ def test_the_folder_is_an_encoder_by_its_path(config: ImitateConfig) -> None:
 
 
 @pytest.mark.parametrize("damage", ["truncated", "missing", "other config"])
-def test_a_damaged_folder_is_a_clear_error(config: ImitateConfig, damage: str) -> None:
-    imitate(config.model_copy(update={"steps": 20}))
+def test_a_damaged_folder_is_a_clear_error(config: SurrogateTrainConfig, damage: str) -> None:
+    train_surrogate(config.model_copy(update={"steps": 20}))
     folder = config.output / "latest"
     weights = folder / WEIGHTS
     if damage == "truncated":
@@ -96,37 +98,41 @@ def test_a_damaged_folder_is_a_clear_error(config: ImitateConfig, damage: str) -
         load_surrogate(folder)
 
 
-def test_two_encoders_vectors_do_not_mix(config: ImitateConfig, toy_data: Path, tmp_path: Path) -> None:
+def test_two_encoders_vectors_do_not_mix(
+    config: SurrogateTrainConfig, toy_data: Path, tmp_path: Path
+) -> None:
     other = toy.ToyEncoder(dimension=64, tokenizer=toy.wordpiece())
     other.info = other.info.model_copy(update={"digest": "1" * 64})
     settings = EncodeConfig(seq_len=16, validation_share=0.05, test_share=0.05)
     encode(settings, toy_data.parent / "texts", tmp_path / "other", encoder=other)
     with pytest.raises(MismatchError, match="another encoder"):
-        imitate(config.model_copy(update={"data": (toy_data, tmp_path / "other")}))
+        train_surrogate(config.model_copy(update={"data": (toy_data, tmp_path / "other")}))
 
 
-def test_it_goes_on_from_another_surrogate(config: ImitateConfig, tmp_path: Path) -> None:
-    imitate(config)
+def test_it_goes_on_from_another_surrogate(config: SurrogateTrainConfig, tmp_path: Path) -> None:
+    train_surrogate(config)
     more = {"start": str(config.output / "latest"), "output": tmp_path / "more", "steps": 1}
     more["learning_rate"] = 1e-9  # nothing is learnt: only what it began with shows
     seen: dict[str, float] = {}
-    imitate(config.model_copy(update=more), lambda kind, _, figures: seen.update({kind: figures["cosine"]}))
+    train_surrogate(
+        config.model_copy(update=more), lambda kind, _, figures: seen.update({kind: figures["cosine"]})
+    )
     log = [json.loads(line) for line in (config.output / "log.jsonl").read_text().splitlines()]
     before = [line["cosine"] for line in log if line["kind"] == "validation"][-1]
     assert seen["validation"] == pytest.approx(before, abs=0.01)
 
 
-def test_a_surrogate_of_another_shape_is_no_start(config: ImitateConfig, tmp_path: Path) -> None:
-    imitate(config.model_copy(update={"steps": 1}))
+def test_a_surrogate_of_another_shape_is_no_start(config: SurrogateTrainConfig, tmp_path: Path) -> None:
+    train_surrogate(config.model_copy(update={"steps": 1}))
     other = {"start": str(config.output / "latest"), "output": tmp_path / "more", "hidden": 16}
     with pytest.raises(MismatchError, match="another shape") as caught:
-        imitate(config.model_copy(update=other))
+        train_surrogate(config.model_copy(update=other))
     assert "--hidden 32 --layers 1 --heads 2 --ffn 64 --max-tokens 16" in str(caught.value.hint)
 
 
 def test_validation_takes_texts_of_every_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders lie one behind the other: the first texts would all be of the first."""
-    monkeypatch.setattr("unembed.train.imitate.VALIDATE", 10)
+    monkeypatch.setattr("unembed.train.surrogate_training.VALIDATE", 10)
     seen: list[int] = []
 
     class Texts:

@@ -17,15 +17,14 @@ from unembed.data.lock import folder_lock
 from unembed.diffusion.schedule import schedule_named
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
-from unembed.train.batch import StepMaker, mix_seed
-from unembed.train.batches import BatchPlan
+from unembed.train.batch_sampler import BatchSampler
 from unembed.train.config import TrainConfig
-from unembed.train.fit import largest_batch
-from unembed.train.memory import keep_freed_memory
+from unembed.train.corrupted_batch import BatchMaker, mix_seed
+from unembed.train.largest_batch import largest_batch
 from unembed.train.objective import Objective
 from unembed.train.optimiser import rate_factor, set_rate
-from unembed.train.run import Run, Watcher
-from unembed.train.stop import stop_requests
+from unembed.train.process import keep_freed_memory, stop_requests
+from unembed.train.training_run import TrainingRun, Watcher
 
 # So many steps in a row with a gradient that is not finite, and the weights are to blame, not a batch.
 MOST_IN_VAIN = 10
@@ -40,7 +39,7 @@ def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: 
     if accelerator.device.type == "cpu":
         keep_freed_memory()
     with folder_lock(config.output) if accelerator.is_main_process else nullcontext():
-        run = Run(config, accelerator, watch)
+        run = TrainingRun(config, accelerator, watch)
         try:
             if not run.ended:
                 with stop_requests() as stop_requested:
@@ -50,17 +49,17 @@ def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: 
         return run.averaged()
 
 
-def learn(run: Run, stop_requested: threading.Event) -> None:
+def learn(run: TrainingRun, stop_requested: threading.Event) -> None:
     """Step after step until the end of the schedule, of patience, or of the user's."""
     config, rank, denoiser = run.config, run.rank, run.denoiser
-    make_step = StepMaker(
+    make_batch = BatchMaker(
         run.corpus.train, run.checkpoint.vocabulary, schedule_named(config.noise), config, run.counts
     )
     denoiser.train()
     if config.find_batch and run.progress.batch is None:
-        run.progress = run.progress.model_copy(update={"batch": largest_batch(run, make_step)})
+        run.progress = run.progress.model_copy(update={"batch": largest_batch(run, make_batch)})
     batch = run.progress.batch or config.batch
-    plan = BatchPlan(
+    sampler = BatchSampler(
         run.corpus.train.lengths,
         batch=batch,
         groups=config.groups,
@@ -81,9 +80,9 @@ def learn(run: Run, stop_requested: threading.Event) -> None:
         samples = 0
         for part in range(config.accumulate):
             number = step * config.accumulate + part
-            chosen = plan[number]
+            chosen = sampler[number]
             samples += sum(map(len, chosen))
-            data = make_step(number, chosen, rank).to(run.accelerator.device)
+            data = make_batch(number, chosen, rank).to(run.accelerator.device)
             last = part == config.accumulate - 1
             with nullcontext() if last else run.accelerator.no_sync(objective):
                 losses = objective(data)
@@ -139,7 +138,7 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
     return Accelerator(cpu=on_cpu, mixed_precision=precision, kwargs_handlers=[lenient])
 
 
-def _all_stop(run: Run, wish: bool) -> bool:
+def _all_stop(run: TrainingRun, wish: bool) -> bool:
     """One process's wish to stop is everybody's, or they would wait for each other for ever."""
     if run.rank.count == 1:
         return wish
