@@ -32,8 +32,8 @@ from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import SURROGATE, Inverter
 from unembed.search.edits import Entries
-from unembed.search.guided import GuidedSearch
-from unembed.search.hunt import Hunt
+from unembed.search.guided_search import GuidedSearch
+from unembed.search.search_state import Hunt
 from unembed.search.settings import GuidedSettings
 
 

@@ -25,7 +25,7 @@ from unembed.encoders.surrogate import load_surrogate
 from unembed.errors import MismatchError, UnembedError, UsageError
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import PHRASES, Phrases
-from unembed.search.guided import Observer
+from unembed.search.guided_search import Observer
 from unembed.search.strategies import Guided, make_strategy
 from unembed.search.window import Search, check_guide, search_window
 from unembed.vectors.arrays import is_one, windows

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unembed import Inverter
 from unembed.search.edits import Entries
-from unembed.search.guided import GuidedSearch
+from unembed.search.guided_search import GuidedSearch
 from unembed.search.merge import MERGED, Change, change, merges, pairs
 from unembed.search.settings import GuidedSettings
 

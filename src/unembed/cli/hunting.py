@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from unembed.progress import Progress
 
 if TYPE_CHECKING:
-    from unembed.search.hunt import Hunt
+    from unembed.search.search_state import Hunt
 
 
 class HuntNews:

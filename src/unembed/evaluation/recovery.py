@@ -19,7 +19,7 @@ from unembed.encoders.base import Encoder
 from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines
 from unembed.metrics.exact import exact_match
-from unembed.search.hunt import Hunt
+from unembed.search.search_state import Hunt
 from unembed.search.strategies import Guided
 from unembed.search.window import TIE, rank, search_window
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unembed.encoders.base import Pull, WhiteBox
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import Entries
-from unembed.search.hunt import Hypothesis
+from unembed.search.search_state import Hypothesis
 
 LIKELY = 300  # words that compete for a place
 

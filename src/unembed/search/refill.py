@@ -14,8 +14,8 @@ from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
 from unembed.decode.choose import sampled
 from unembed.decode.denoising_loop import decode
 from unembed.model.checkpoint import Checkpoint
-from unembed.search.drafts import as_tokens, never_written
 from unembed.search.edits import MASK, Entries
+from unembed.search.masked_texts import as_tokens, never_written
 
 
 @dataclass(frozen=True)

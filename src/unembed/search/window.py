@@ -16,8 +16,8 @@ from unembed.encoders.base import Encoder
 from unembed.errors import MismatchError
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
-from unembed.search.guided import GuidedSearch, Observer
-from unembed.search.hunt import Hunt, Hypothesis
+from unembed.search.guided_search import GuidedSearch, Observer
+from unembed.search.search_state import Hunt, Hypothesis
 from unembed.search.settings import GuidedSettings
 
 TIE = 1e-6  # cosines that differ by less are equal: that is the encoder's own rounding

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unembed.decode.result import Inversion
-from unembed.search.hunt import Hunt
+from unembed.search.search_state import Hunt
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Piece, SearchEvent

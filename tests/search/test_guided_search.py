@@ -16,7 +16,7 @@ import toy
 from unembed import Inverter
 from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
-from unembed.search.hunt import Hunt
+from unembed.search.search_state import Hunt
 from unembed.search.settings import GuidedSettings
 from unembed.search.window import rank
 

@@ -1,7 +1,7 @@
 """How well a surrogate imitates its encoder, and how well it foretells what an edit will change.
 
-    python benchmarks/scout.py --data data/short --samples 500
-    python benchmarks/scout.py --data data/wiki --samples 500 --surrogate runs/surrogate/latest
+    python benchmarks/surrogate_quality.py --data data/short --samples 500
+    python benchmarks/surrogate_quality.py --data data/wiki --samples 500 --surrogate runs/surrogate/latest
 
 Three figures on texts of the test split:
 
@@ -28,7 +28,7 @@ from unembed.data.prepared import PreparedData
 from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import Inverter
-from unembed.search.scout import Beliefs
+from unembed.search.error_model import Beliefs
 
 REPETITIONS = 5
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.search.scout import Beliefs
+from unembed.search.error_model import Beliefs
 
 LEAST_SCORE = -50.0  # nothing counts as less likely than that
 ALIKE = 0.5  # of the word pairs of two texts, the share up to which they are unlike

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
-from unembed.search.drafts import at, read_texts, said
 from unembed.search.edits import Entries, moves
-from unembed.search.hunt import Hunt, Hypothesis, Leftovers
+from unembed.search.error_model import Scout
+from unembed.search.masked_texts import at, read_texts, said
 from unembed.search.merge import pairs
-from unembed.search.scout import Scout
+from unembed.search.search_state import Hunt, Hypothesis, Leftovers
 from unembed.search.settings import GuidedSettings
-from unembed.search.sweep import Neighbour, Sweep
+from unembed.search.single_edits import Neighbour, Sweep
 
 LOOKED_AT = 150  # of a sweep's texts, by their words' probability
 DEEPER = 4  # times as many words are looked at where that has led nowhere

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toy
-from unembed.search import scout as module
-from unembed.search.scout import CURIOSITY, NOISE, REACH, Beliefs, Scout, unit
+from unembed.search import error_model as module
+from unembed.search.error_model import CURIOSITY, NOISE, REACH, Beliefs, Scout, unit
 
 
 def units(count: int, dimension: int = 6, seed: int = 0) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.search.hunt import ALIKE, DEEPEN, HOPE, Hunt, Hypothesis, Leftovers, likeness
-from unembed.search.scout import Beliefs, unit
+from unembed.search.error_model import Beliefs, unit
+from unembed.search.search_state import ALIKE, DEEPEN, HOPE, Hunt, Hypothesis, Leftovers, likeness
 
 FLUENCY = 0.01
 

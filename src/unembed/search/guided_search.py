@@ -22,16 +22,16 @@ from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
-from unembed.search.drafts import at, read_texts, said
 from unembed.search.edits import EDITS, Entries
+from unembed.search.error_model import Beliefs, Scout, unit
 from unembed.search.gradient import Substitutions
-from unembed.search.hunt import Hunt, Hypothesis, Leftovers
+from unembed.search.masked_texts import at, read_texts, said
 from unembed.search.merge import MERGED, merges
+from unembed.search.neighbourhood import Survey
 from unembed.search.refill import refill
-from unembed.search.scout import Beliefs, Scout, unit
+from unembed.search.search_state import Hunt, Hypothesis, Leftovers
 from unembed.search.settings import GuidedSettings
-from unembed.search.survey import Survey
-from unembed.search.sweep import SWEPT
+from unembed.search.single_edits import SWEPT
 
 Floats = NDArray[np.float32]
 

@@ -13,12 +13,12 @@ import tiny
 from unembed import Inverter
 from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.search.edits import Entries
-from unembed.search.guided import GuidedSearch
-from unembed.search.hunt import Hunt, Hypothesis
-from unembed.search.scout import Beliefs, Scout, unit
+from unembed.search.error_model import Beliefs, Scout, unit
+from unembed.search.guided_search import GuidedSearch
+from unembed.search.neighbourhood import Survey
+from unembed.search.search_state import Hunt, Hypothesis
 from unembed.search.settings import GuidedSettings
-from unembed.search.survey import Survey
-from unembed.search.sweep import Neighbour, Sweep
+from unembed.search.single_edits import Neighbour, Sweep
 
 WORDS = 3
 TEXTS: list[Entries] = [(5, 9, 7), (4, 4, 6, 8, 5), (11,)]
@@ -75,7 +75,7 @@ def test_they_do_not_depend_on_how_many_sequences_make_a_pass(
 ) -> None:
     """A word that is missing is put in its best place, whoever else is asked about in the same pass."""
     before = missing_around(told, vectors)
-    monkeypatch.setattr("unembed.search.sweep.ROWS", rows)
+    monkeypatch.setattr("unembed.search.single_edits.ROWS", rows)
     assert missing_around(told, vectors) == before
 
 

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.model.checkpoint import Checkpoint
-from unembed.search.drafts import as_tokens, never_written
 from unembed.search.edits import MASK, Entries
+from unembed.search.masked_texts import as_tokens, never_written
 
 SWEPT = "sweep"  # what these drafts are said to be made by
 ROWS = 256  # sequences a pass, about

@@ -9,13 +9,13 @@ from counting import CountingEncoder
 import toy
 from unembed import Inverter
 from unembed.model.phrases import Phrases
-from unembed.search import guided as module
+from unembed.search import guided_search as module
 from unembed.search.edits import moves
-from unembed.search.guided import GuidedSearch
-from unembed.search.hunt import Hunt, Hypothesis, Leftovers
-from unembed.search.scout import Beliefs, Scout
+from unembed.search.error_model import Beliefs, Scout
+from unembed.search.guided_search import GuidedSearch
+from unembed.search.neighbourhood import Survey
+from unembed.search.search_state import Hunt, Hypothesis, Leftovers
 from unembed.search.settings import GuidedSettings
-from unembed.search.survey import Survey
 
 SETTINGS = GuidedSettings(
     max_encoder_calls=60,
