@@ -42,16 +42,27 @@ WINDOW = 4  # batches of vectors that are sorted by length together
 class Inverter:
     """A trained model and everything around it: tokenizer, decoders, checks, and its encoder on request."""
 
-    def __init__(self, checkpoint: Checkpoint, *, device: str | torch.device = "cpu") -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: str | torch.device = "cpu", trust_remote_code: bool = False
+    ) -> None:
         self.checkpoint = checkpoint
+        self.trust_remote_code = trust_remote_code  # whether an encoder may run code that it brings along
         self.device = torch.device(device)
         self.denoiser = checkpoint.denoiser.to(self.device).eval()
 
     @classmethod
     def from_pretrained(
-        cls, name: str | Path | None = None, *, device: str | torch.device = "cpu", **hub: Any
+        cls,
+        name: str | Path | None = None,
+        *,
+        device: str | torch.device = "cpu",
+        trust_remote_code: bool = False,
+        **hub: Any,
     ) -> Inverter:
-        """The bundled model; or a model's folder; or a hub id (`revision=`, `token=` go to the hub)."""
+        """The bundled model; or a model's folder; or a hub id (`revision=`, `token=` go to the hub).
+
+        Code that its encoder's model folder brings along runs only with `trust_remote_code=True`.
+        """
         if name is None:
             if not BUNDLED.is_dir():
                 raise UnembedError(
@@ -59,7 +70,8 @@ class Inverter:
                     hint="Name a model's folder or hub id, or train one: unembed train --help",
                 )
             name = BUNDLED
-        return cls(Checkpoint.from_pretrained(str(name), **hub), device=device)
+        checkpoint = Checkpoint.from_pretrained(str(name), **hub)
+        return cls(checkpoint, device=device, trust_remote_code=trust_remote_code)
 
     @property
     def dimension(self) -> int:
@@ -80,7 +92,7 @@ class Inverter:
     def encoder(self) -> Encoder:
         """The encoder whose vectors it inverts. Inverting does not need it."""
         wanted = self.checkpoint.config.encoder
-        encoder = load_encoder(wanted.name, device=str(self.device))
+        encoder = self._load_encoder(wanted.name)
         if encoder.info.digest != wanted.digest:
             raise MismatchError(
                 f"The encoder '{wanted.name}' here is not the one that this model was trained for: "
@@ -88,6 +100,9 @@ class Inverter:
                 hint="Invert vectors that the original encoder made, or train a model for this one.",
             )
         return encoder
+
+    def _load_encoder(self, name: str) -> Encoder:
+        return load_encoder(name, device=str(self.device), trust_remote_code=self.trust_remote_code)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:  # [N, D]
         """Vectors of texts, by the model's own encoder."""
@@ -102,7 +117,7 @@ class Inverter:
         elif encoder == SURROGATE:
             found = self.surrogate
         else:
-            found = load_encoder(encoder, device=str(self.device))
+            found = self._load_encoder(encoder)
         check_guide(found, self.checkpoint)
         return found
 

@@ -61,7 +61,7 @@ def test_it_serves_the_real_encoder_until_it_is_interrupted(model: Path) -> None
 def served(monkeypatch: pytest.MonkeyPatch, *typed: str) -> dict:
     """What would be served, without serving it."""
     seen: dict = {}
-    monkeypatch.setattr(serve, "_load", lambda models, device: {"m": None})
+    monkeypatch.setattr(serve, "_load", lambda models, device, **more: {"m": None})
     monkeypatch.setattr(
         serve, "_serve", lambda models, config, sock, url, **more: seen.update(config=config, url=url, **more)
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, print_json, say
-from unembed.cli.options import Function, build_config, options_from
+from unembed.cli.options import Function, build_config, options_from, trust_option
 from unembed.evaluation.config import EvaluateConfig
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
 
@@ -83,6 +83,7 @@ def _split(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
     metavar="[LM]",
     help=f"{_help('perplexity')}  [without a value: {DEFAULT_LM}]",
 )
+@trust_option
 @click.option("--models", metavar="MODEL[=DATA],...", help="Compare models, each on its data (table 1).")
 @click.option(
     "--checkpoints",
@@ -97,6 +98,7 @@ def _split(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
 def command(
     model: str | None,
     data: Path | None,
+    trust_remote_code: bool,
     models: str | None,
     checkpoints: str | None,
     output: Path | None,
@@ -135,6 +137,7 @@ def command(
         settings,
         models=compared,
         checkpoints=milestones,
+        trust_remote_code=trust_remote_code,
         plots=plots,
         quiet=as_json,
         announce=None if as_json else say,

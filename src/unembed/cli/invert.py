@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, say
+from unembed.cli.options import trust_option
 
 if TYPE_CHECKING:
     from unembed.cli.hunting import HuntNews, Interrupts
@@ -77,6 +78,7 @@ Examples:
     help="Faster: leave a text N words after its first pass; approximate.",
 )  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, help="Where the model runs: cpu, cuda, mps.")
+@trust_option
 @click.option("--watch", is_flag=True, help="Show the masks dissolve, or the nearest texts in turn.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
@@ -90,6 +92,7 @@ def command(
     model: str | None,
     lengths: str | None,
     device: str,
+    trust_remote_code: bool,
     watch: bool,
     output: Path | None,
     as_json: bool,
@@ -114,7 +117,7 @@ def command(
 
     # A mistyped strategy is told before a model is loaded.
     make_strategy(settings["strategy"], **settings["options"])
-    inverter = Inverter.from_pretrained(model, device=device)
+    inverter = Inverter.from_pretrained(model, device=device, trust_remote_code=trust_remote_code)
     with _warnings_as_news(), noticing_interrupts() as interrupts:
         if texts:
             _round_trip(inverter, texts, settings, interrupts, watch=watch, as_json=as_json)

@@ -25,6 +25,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config", bound=BaseModel)
 
 
+def trust_option(function: Function) -> Function:
+    """`--trust-remote-code`, for every command that loads an encoder; off unless it is typed."""
+    return click.option(
+        "--trust-remote-code", is_flag=True, help="Run the code that an encoder's model folder brings along."
+    )(function)
+
+
 def options_from(
     model: type[BaseModel], *, skip: tuple[str, ...] = (), sections: dict[str, str] | None = None
 ) -> Callable[[Function], Function]:

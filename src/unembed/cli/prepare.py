@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, print_json, print_table, say
-from unembed.cli.options import Function, build_config, options_from
+from unembed.cli.options import Function, build_config, options_from, trust_option
 from unembed.data.config import CollectConfig, EncodeConfig, PrepareConfig
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _collect_options(function: Function) -> Function:
 
 def _encode_options(function: Function) -> Function:
     for option in (
-        click.option("--trust-remote-code", is_flag=True, help="Run code that comes with a hub model."),
+        trust_option,
         click.option("--device", help="Where the encoder runs: cpu, cuda, mps.  [default: the encoder's]"),
         options_from(EncodeConfig),
     ):

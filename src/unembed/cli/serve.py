@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, print_json, say
+from unembed.cli.options import build_config, trust_option
 from unembed.errors import UnavailableError, UsageError
 from unembed.extras import require
 
@@ -44,6 +45,7 @@ Examples:
 )
 @click.option("--allow-origin", multiple=True, metavar="URL", help="A site whose pages may call the API.")
 @click.option("--device", default="cpu", show_default=True, help="Where the models run: cpu, cuda, mps.")
+@trust_option
 @click.option("--threads", type=click.IntRange(min=1), help="Processor threads of the model.  [default: all]")
 @click.option("--max-text", type=int, help="Characters a text.  [default: 2000]")
 @click.option("--max-vectors", type=int, help="Texts or vectors a request.  [default: 64]")
@@ -64,6 +66,7 @@ def command(
     token: str | None,
     insecure_no_token: bool,
     device: str,
+    trust_remote_code: bool,
     threads: int | None,
     open_page: bool,
     as_json: bool,
@@ -76,7 +79,6 @@ def command(
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require(module, extra="serve", purpose="unembed serve")
-    from unembed.cli.options import build_config
     from unembed.server.config import ServeConfig
 
     local = is_loopback(host)
@@ -87,7 +89,7 @@ def command(
     config = build_config(ServeConfig, {**typed, "token": token, "local": local})
     sock = listen(host, port)  # before the models are loaded: a port that is taken is told at once
     url = address(host, sock.getsockname()[1], token)
-    loaded = _load(models, device)
+    loaded = _load(models, device, trust_remote_code=trust_remote_code)
     if threads is not None:
         import torch
 
@@ -135,11 +137,11 @@ def _serve(
         server.run(sockets=[sock])
 
 
-def _load(models: tuple[str, ...], device: str) -> dict[str, Inverter]:
+def _load(models: tuple[str, ...], device: str, *, trust_remote_code: bool) -> dict[str, Inverter]:
     from unembed.inverter import Inverter
 
     if not models:
-        return {"bundled": Inverter.from_pretrained(device=device)}
+        return {"bundled": Inverter.from_pretrained(device=device, trust_remote_code=trust_remote_code)}
     loaded: dict[str, Inverter] = {}
     for given in models:
         name, sign, place = given.partition("=")
@@ -147,7 +149,7 @@ def _load(models: tuple[str, ...], device: str) -> dict[str, Inverter]:
             name, place = Path(given).name or given, given
         if not name or name in loaded:
             raise UsageError(f"Two models are called '{name}'.", hint="Name them: --model NAME=MODEL.")
-        loaded[name] = Inverter.from_pretrained(place, device=device)
+        loaded[name] = Inverter.from_pretrained(place, device=device, trust_remote_code=trust_remote_code)
     return loaded
 
 

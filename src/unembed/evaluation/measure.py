@@ -43,6 +43,7 @@ def evaluate(
     checkpoints: Sequence[str | Path] = (),
     encoder: Encoder | None = None,
     causal: CausalModel | None = None,
+    trust_remote_code: bool = False,
     plots: bool = True,
     quiet: bool = True,
     announce: Callable[[str], None] | None = None,
@@ -51,11 +52,14 @@ def evaluate(
 
     model: a folder or a hub id; None is the bundled one. models: further models, each with its data (a
     table that compares them). checkpoints: milestones of a training run, on `data`. encoder and causal
-    replace what would be loaded by name. Without `output` the folder is named after what is measured, so
+    replace what would be loaded by name. trust_remote_code: whether an encoder that is loaded may
+    run code that it brings along. Without `output` the folder is named after what is measured, so
     that the same call goes on where an earlier one was interrupted. `announce` is told where things are.
     """
     config = config or EvaluateConfig()
-    runner = _Runner(config, model, data, models, checkpoints, encoder, causal, quiet=quiet)
+    runner = _Runner(
+        config, model, data, models, checkpoints, encoder, causal, trust_remote_code, quiet=quiet
+    )
     folder = Path(output) if output is not None else runner.default_folder()
     tell = announce or (lambda text: None)
     with folder_lock(folder):
@@ -88,11 +92,13 @@ class _Runner:
         checkpoints: Sequence[str | Path],
         encoder: Encoder | None,
         causal: CausalModel | None,
+        trust_remote_code: bool,
         *,
         quiet: bool,
     ) -> None:
         self.config, self.quiet = config, quiet
         self._encoder, self._causal = encoder, causal
+        self._trust = trust_remote_code
         base = Place(None if model is None else str(model), Path(data))
         compared = [Place(str(folder), Path(own)) for folder, own in models]
         milestones = [Place(str(folder), Path(data)) for folder in checkpoints]
@@ -113,7 +119,10 @@ class _Runner:
         """A model with its samples; one is held at a time."""
         if self._loaded is None or self._loaded[0] != number:
             self._loaded = None
-            self._loaded = (number, load_target(self.places[number], self.labels[number], self.config))
+            self._loaded = (
+                number,
+                load_target(self.places[number], self.labels[number], self.config, self._trust),
+            )
         return self._loaded[1]
 
     @property
@@ -144,7 +153,7 @@ class _Runner:
         """The encoder under attack."""
         digest = target.data.manifest.encoder.digest
         if digest not in self._victims:
-            self._victims[digest] = self._encoder or victim(target.data)
+            self._victims[digest] = self._encoder or victim(target.data, self._trust)
         return self._victims[digest]
 
     def guide(self, target: Target) -> Encoder:

@@ -86,10 +86,10 @@ def labels(places: list[Place]) -> list[str]:
     ]
 
 
-def load_target(place: Place, label: str, config: EvaluateConfig) -> Target:
+def load_target(place: Place, label: str, config: EvaluateConfig, trust_remote_code: bool = False) -> Target:
     """Load the model, open the data, draw the samples; or say why the two do not go together."""
     data = PreparedData.open(place.data)
-    inverter = Inverter.from_pretrained() if place.model is None else Inverter.from_pretrained(place.model)
+    inverter = Inverter.from_pretrained(place.model, trust_remote_code=trust_remote_code)
     checkpoint: Checkpoint = inverter.checkpoint
     trained, made = checkpoint.config.encoder, data.manifest.encoder
     if trained.digest != made.digest:
@@ -125,10 +125,10 @@ def load_target(place: Place, label: str, config: EvaluateConfig) -> Target:
     return Target(label, inverter, data, samples)
 
 
-def victim(data: PreparedData) -> Encoder:
+def victim(data: PreparedData, trust_remote_code: bool = False) -> Encoder:
     """The encoder that made the data's vectors, and no other version of it."""
     wanted = data.manifest.encoder
-    encoder = load_encoder(wanted.name)
+    encoder = load_encoder(wanted.name, trust_remote_code=trust_remote_code)
     if encoder.info.digest != wanted.digest:
         raise DataError(
             f"The encoder {wanted.name} here is not the one that made {data.folder}: its weights differ.",
