@@ -8,9 +8,9 @@ from unembed.data import spool
 from unembed.data.collect import collect
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig
-from unembed.data.lock import folder_lock
 from unembed.data.normalise import normalise
 from unembed.errors import DataError, MismatchError, UsageError
+from unembed.storage import folder_lock
 
 
 def config(*sources: str, **options: object) -> CollectConfig:

@@ -7,12 +7,12 @@ from toy import LANGUAGES, ToyEncoder, byte_bpe, sentences
 from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
-from unembed.data.lock import folder_lock
 from unembed.data.normalise import text_key, text_keys
 from unembed.data.prepared import PreparedData
 from unembed.data.split import SPLITS, split_labels
 from unembed.data.verify import verify
 from unembed.errors import DataError, MismatchError, UsageError
+from unembed.storage import folder_lock
 from unembed.text import tokenise
 
 CONFIG = EncodeConfig(seq_len=8, shard_size=100, validation_share=0.2, test_share=0.2)
@@ -138,7 +138,7 @@ def test_a_changed_setting_is_refused_by_name(
 def test_another_encoder_tokenizer_or_text_is_refused_by_name(
     prepared: PreparedData, texts: Path, toy_encoder: ToyEncoder, tmp_path: Path
 ) -> None:
-    with pytest.raises(MismatchError, match="encoder, digest was"):
+    with pytest.raises(MismatchError, match=r"encoder\.digest was"):
         encode(CONFIG, texts, prepared.folder, encoder=ToyEncoder(name="other"))
     byte_bpe().save(str(tmp_path / "tokenizer.json"))
     config = CONFIG.model_copy(update={"tokenizer": str(tmp_path)})

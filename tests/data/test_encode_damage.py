@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from toy import ToyEncoder, sentences
-from unembed import files
 from unembed.data.collect import collect
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
 from unembed.errors import DataError, UnavailableError
+from unembed.storage import atomic
 
 CONFIG = EncodeConfig(seq_len=8, shard_size=100)
 
@@ -92,14 +92,14 @@ def test_ctrl_c_leaves_no_half_written_file(
     texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     syncs = iter(range(100))
-    real = files.os.fsync
+    real = atomic.os.fsync
 
     def interrupted(handle: int) -> None:
         if next(syncs) == 12:
             raise KeyboardInterrupt
         real(handle)
 
-    monkeypatch.setattr(files.os, "fsync", interrupted)
+    monkeypatch.setattr(atomic.os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         encode(CONFIG, texts, tmp_path / "out", encoder=ToyEncoder())
     assert not list((tmp_path / "out").rglob("*.partial"))

@@ -15,7 +15,7 @@ import os, signal, sys, time
 sys.path.insert(0, {tests!r})
 from pathlib import Path
 import toy
-from unembed import files
+from unembed.storage import atomic
 from unembed.data import collect as collecting, spool
 from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
@@ -34,7 +34,7 @@ def deadly(handle):
     if count == fatal:
         os.kill(os.getpid(), signal.SIGKILL)
     sync(handle)
-files.os.fsync = deadly
+atomic.os.fsync = deadly
 
 class Slow(toy.ToyEncoder):
     def encode(self, texts, *, batch_tokens=4096):

@@ -7,7 +7,7 @@ from unembed.data.manifest import PreparedManifest, read_manifest, write_manifes
 from unembed.data.prepared import PreparedData
 from unembed.data.verify import verify
 from unembed.errors import DataError, UsageError
-from unembed.files import digest_file
+from unembed.storage import digest_file
 
 
 def test_a_whole_folder(prepared: PreparedData, texts: Path) -> None:

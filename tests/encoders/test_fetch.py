@@ -17,7 +17,7 @@ from unembed.encoders import load_encoder, locations
 from unembed.encoders.fetch import fetch, require_fetched
 from unembed.encoders.recipes import RECIPES, Member, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
-from unembed.files import read_json
+from unembed.storage import read_json
 
 
 def sha256(data: bytes) -> str:

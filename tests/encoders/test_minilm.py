@@ -17,7 +17,7 @@ from unembed.encoders.bert import load_bert
 from unembed.encoders.minilm import DIGEST, MAX_TOKENS, PACKAGE, load, load_folder
 from unembed.encoders.registry import find_entry
 from unembed.errors import DataError, UnavailableError
-from unembed.files import digest_file
+from unembed.storage import digest_file
 
 TEXTS = [
     "Hello.",

@@ -15,7 +15,7 @@ from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.places import expand_checkpoints, parse_models
 from unembed.evaluation.tables import bins
 from unembed.evaluation.variants import make_plan
-from unembed.files import write_json
+from unembed.storage import write_json
 
 
 def test_the_base_and_its_floors() -> None:

@@ -100,7 +100,10 @@ def edit(folder, change):
         (lambda c: c.pop("encoder"), "does not describe an unembed model"),
         (lambda c: c["denoiser"].update(layers=2), "does not fit its configuration"),
         (lambda c: c["denoiser"].update(vocabulary=7), "does not fit its configuration"),
-        (lambda c: c["digests"].pop("tokenizer.json"), "tokenizer.json is not the file that was saved"),
+        (
+            lambda c: c["digests"].pop("tokenizer.json"),
+            "tokenizer.json is damaged: its sha256",
+        ),
     ],
 )
 def test_a_configuration_that_does_not_fit_is_refused(folder, change, message):

@@ -9,9 +9,9 @@ import pytest
 import toy
 from unembed.data.config import EncodeConfig
 from unembed.data.encode import encode
-from unembed.data.lock import folder_lock
 from unembed.errors import DataError, MismatchError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint
+from unembed.storage import folder_lock
 from unembed.train import save, trainer_state, training_loop
 from unembed.train.log import read_log
 from unembed.train.training_loop import train
@@ -31,10 +31,10 @@ def losses(config):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"learning_rate": 2e-3}, "config.learning_rate was 0.001, is 0.002"),
-        ({"steps": 9}, "config.steps was 4, is 9"),
-        ({"hidden": 32}, "config.hidden was 64, is 32"),
-        ({"seed": 1}, "config.seed was 0, is 1"),
+        ({"learning_rate": 2e-3}, "config.learning_rate was 0.001, now 0.002"),
+        ({"steps": 9}, "config.steps was 4, now 9"),
+        ({"hidden": 32}, "config.hidden was 64, now 32"),
+        ({"seed": 1}, "config.seed was 0, now 1"),
     ],
 )
 def test_another_configuration_is_refused(finished, change, named):

@@ -97,8 +97,8 @@ def card(
 ) -> None:
     """Write the card of MODEL, a folder, with its evaluations' figures: its README.md."""
     from unembed.evaluation.evaluated_card import evaluated_card
-    from unembed.files import atomic_write
     from unembed.model.checkpoint import CARD, Checkpoint
+    from unembed.storage import atomic_write
 
     named = [part.partition("=") for part in evaluations]
     for title, equals, path in named:

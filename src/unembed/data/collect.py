@@ -19,15 +19,13 @@ from typing import Any
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import CollectConfig
 from unembed.data.keyset import KeySet
-from unembed.data.lock import folder_lock
 from unembed.data.manifest import MANIFEST_NAME, TextFile, TextsManifest, size_problem, write_manifest
 from unembed.data.normalise import NORMALISATION_VERSION, normalise, text_keys
-from unembed.data.plan import settle_plan
 from unembed.data.sources import Source, parse_source
 from unembed.data.spool import Position, Spool, spool_line
 from unembed.errors import DataError, UsageError
-from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.progress import Progress, progress_bar
+from unembed.storage import atomic_write, digest_bytes, folder_lock, read_json, settle_plan, write_json
 
 SPOOL = "spool"
 MERGED = "merged.json"

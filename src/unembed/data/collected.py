@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unembed.data.manifest import TextFile, TextsManifest, check_sizes, read_manifest
 from unembed.errors import DataError
-from unembed.files import digest_json
+from unembed.storage import digest_json
 
 
 class CollectedTexts:

@@ -15,7 +15,6 @@ from unembed.data.build_shard import EncodeContext, build_shard
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import EncodeConfig
 from unembed.data.keyset import KeySet
-from unembed.data.lock import folder_lock
 from unembed.data.manifest import (
     MANIFEST_NAME,
     FileEntry,
@@ -25,15 +24,14 @@ from unembed.data.manifest import (
     write_manifest,
 )
 from unembed.data.normalise import NORMALISATION_VERSION
-from unembed.data.plan import settle_plan
 from unembed.data.prepared import TOKENIZER_NAME, PreparedData
 from unembed.data.shard import finished_shard, shard_keys, shard_name, write_shard
 from unembed.data.split import SPLITS
 from unembed.data.target_tokenizer import choose_tokenizer
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError
-from unembed.files import atomic_write, digest_bytes
 from unembed.progress import progress_bar
+from unembed.storage import atomic_write, digest_bytes, folder_lock, settle_plan
 from unembed.text import SPACING_VERSION
 
 

@@ -14,10 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from unembed.data.split import SplitName
 from unembed.encoders.base import EncoderInfo
 from unembed.errors import DataError, UsageError
-from unembed.files import digest_json, read_json, write_json
+from unembed.storage import PLAN_NAME, digest_json, read_json, write_json
 
 MANIFEST_NAME = "manifest.json"
-PLAN_NAME = "plan.json"
 
 
 class Frozen(BaseModel):

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from unembed.data.manifest import FileEntry, ShardEntry, size_problem
 from unembed.errors import DataError
-from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.storage import atomic_write, digest_bytes, read_json, write_json
 
 SHARDS = "shards"
 ARRAYS = ("tokens", "lengths", "vectors", "keys", "languages")

@@ -18,7 +18,7 @@ from unembed.data import readers
 from unembed.data.config import LANGUAGE
 from unembed.data.hub_dataset import HubDataset
 from unembed.errors import UsageError
-from unembed.files import digest_file
+from unembed.storage import digest_file
 
 HUB = "hub:"
 UNDETERMINED = "und"  # BCP 47's word for a language that nobody named

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from unembed.errors import DataError, UsageError
-from unembed.files import atomic_write, read_json, write_json
+from unembed.storage import atomic_write, read_json, write_json
 
 # A chunk is kept in memory until one of these is reached.
 CHUNK_TEXTS = 100_000

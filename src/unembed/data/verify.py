@@ -20,8 +20,8 @@ from unembed.data.normalise import NORMALISATION_VERSION, text_keys
 from unembed.data.prepared import PreparedData
 from unembed.data.shard import SHARDS
 from unembed.data.split import SPLITS, split_labels
-from unembed.files import digest_file
 from unembed.progress import Progress, progress_bar
+from unembed.storage import digest_file
 from unembed.text import tokenise
 
 TEXTS = "texts"

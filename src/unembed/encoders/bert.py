@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
 from unembed.errors import DataError
-from unembed.files import read_json
+from unembed.storage import read_json
 
 
 class Run(NamedTuple):

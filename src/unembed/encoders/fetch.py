@@ -21,8 +21,8 @@ from pathlib import Path
 from unembed.encoders import locations
 from unembed.encoders.recipes import RECIPES, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
-from unembed.files import digest_file, sync_folder, write_json
 from unembed.progress import Progress, SilentProgress, progress_bar
+from unembed.storage import digest_file, sync_folder, write_json
 
 _BLOCK = 1 << 20
 _POLL_SECONDS = 0.2

@@ -17,7 +17,7 @@ from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, Pull, check_vectors
 from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
 from unembed.encoders.bert import Bert, load_bert, mean_pool
 from unembed.errors import DataError, UnavailableError
-from unembed.files import digest_file
+from unembed.storage import digest_file
 
 if TYPE_CHECKING:
     from unembed.encoders.registry import EncoderEntry

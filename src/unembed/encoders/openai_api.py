@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, check_vectors, clean_texts
 from unembed.encoders.http import RetryingClient
 from unembed.errors import DataError, UsageError
-from unembed.files import digest_json
+from unembed.storage import digest_json
 
 if TYPE_CHECKING:
     from unembed.encoders.registry import EncoderEntry

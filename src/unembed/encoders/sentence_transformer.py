@@ -24,7 +24,7 @@ from unembed.encoders.hub import hub_folder
 from unembed.encoders.recipes import RECIPES
 from unembed.errors import DataError, UsageError
 from unembed.extras import require
-from unembed.files import digest_file, digest_json, read_json
+from unembed.storage import digest_file, digest_json, read_json
 
 if TYPE_CHECKING:
     from unembed.encoders.registry import EncoderEntry

@@ -25,7 +25,7 @@ from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, check_vectors, clea
 from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
 from unembed.encoders.bert import Bert, BertConfig, Run, mean_pool
 from unembed.errors import DataError
-from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.storage import atomic_write, digest_bytes, read_checked, read_json, write_json
 from unembed.weights import pack, unpack
 
 if TYPE_CHECKING:
@@ -129,14 +129,9 @@ def load_surrogate(folder: Path, *, device: str | None = None) -> Surrogate:
     """A surrogate's folder, each file checked against its digest."""
     try:
         config = SurrogateConfig.model_validate(read_json(folder / CONFIG))
-        contents = {name: (folder / name).read_bytes() for name in (WEIGHTS, TOKENIZER)}
-    except FileNotFoundError as error:
-        raise DataError(f"{folder} is not a surrogate: {error.filename} is missing.") from error
     except ValidationError as error:
         raise DataError(f"{folder / CONFIG} is damaged: {error}") from error
-    for name, content in contents.items():
-        if digest_bytes(content) != config.digests.get(name):
-            raise DataError(f"{folder / name} is damaged: its sha256 is not the one in {CONFIG}.")
+    contents = {name: read_checked(folder / name, config.digests.get(name)) for name in (WEIGHTS, TOKENIZER)}
     with torch.device("meta"):
         network = SurrogateNetwork(config.network, config.imitates.dimension)
     try:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from unembed.data.lock import folder_lock
-from unembed.data.plan import settle_plan
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.figures import AMBIGUOUS, Lines
@@ -19,7 +17,6 @@ from unembed.evaluation.runner import Attack
 from unembed.evaluation.summary import summarise
 from unembed.evaluation.targets import Place, Target, labels, load_target, victim
 from unembed.evaluation.variants import Arm, Plan, make_plan
-from unembed.files import digest_file, digest_json, write_json
 from unembed.inverter import WINDOW
 from unembed.metrics.base import Metric, Pair, column
 from unembed.metrics.causal import CausalModel, load_causal
@@ -28,6 +25,7 @@ from unembed.metrics.registry import make_metrics
 from unembed.progress import Progress, progress_bar
 from unembed.report.document import SUMMARY_NAME, Report, write_report
 from unembed.report.render import render
+from unembed.storage import digest_file, digest_json, folder_lock, settle_plan, write_json
 
 FORMAT = 1
 MANIFEST_NAME = "manifest.json"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from unembed.errors import UsageError
-from unembed.files import read_json
 from unembed.model.checkpoint import CONFIG
+from unembed.storage import read_json
 
 
 def parse_models(typed: str | None, data: Path | None) -> list[tuple[str, Path]]:

@@ -18,10 +18,10 @@ from torch import Tensor
 from unembed.encoders.locations import package_folder
 from unembed.encoders.minilm import PACKAGE
 from unembed.errors import DataError, UnavailableError, UsageError
-from unembed.files import read_json
 from unembed.model.blocks import Block
 from unembed.model.config import BlockConfig
 from unembed.model.denoiser import Denoiser
+from unembed.storage import read_json
 
 # BERT's own name -> where its positions start: RoBERTa's begin after the padding index.
 BERT_FAMILY = {"bert": 0, "roberta": 2, "xlm-roberta": 2, "camembert": 2}

@@ -20,18 +20,19 @@ from tokenizers import Tokenizer
 
 from unembed.encoders.base import EncoderInfo
 from unembed.errors import DataError, UnavailableError, UsageError
-from unembed.files import atomic_write, digest_bytes, read_json, write_json
 from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
 from unembed.model.phrases import PHRASES
 from unembed.model.vocabulary import Vocabulary
+from unembed.storage import atomic_write, digest_bytes, read_checked, read_json, write_json
 from unembed.text import read_back
 from unembed.weights import Storage, pack, unpack
 
 FORMAT = 1
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
 VOCABULARY = "vocabulary.token_ids"  # the one tensor that is not the denoiser's
+_AGAIN = "Copy or download the model again."
 
 
 class CheckpointConfig(BaseModel):
@@ -160,7 +161,9 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         config = CheckpointConfig.model_validate(described)
     except ValidationError as error:
         raise DataError(f"{folder / CONFIG} does not describe an unembed model: {error}") from error
-    weights, tokenizer_json = (_read_checked(folder, name, config.digests) for name in (WEIGHTS, TOKENIZER))
+    weights, tokenizer_json = (
+        read_checked(folder / name, config.digests.get(name), hint=_AGAIN) for name in (WEIGHTS, TOKENIZER)
+    )
     try:
         tensors = load_tensors(weights)
         vocabulary = Vocabulary(tensors.pop(VOCABULARY).numpy())
@@ -173,16 +176,3 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     checkpoint = Checkpoint(denoiser.eval(), vocabulary, tokenizer, config)
     checkpoint.folder = folder
     return checkpoint
-
-
-def _read_checked(folder: Path, name: str, digests: dict[str, str]) -> bytes:
-    try:
-        content = (folder / name).read_bytes()
-    except FileNotFoundError as error:
-        raise DataError(f"{folder} is incomplete: {name} is missing.") from error
-    if digest_bytes(content) != digests.get(name):
-        raise DataError(
-            f"{folder / name} is not the file that was saved: its sha256 differs from config.json's.",
-            hint="Copy or download the model again.",
-        )
-    return content

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.errors import DataError, MismatchError
-from unembed.files import atomic_write, digest_bytes
 from unembed.model.vocabulary import Vocabulary
+from unembed.storage import atomic_write, digest_bytes
 
 PHRASES = "phrases.npz"
 FORMAT = 1

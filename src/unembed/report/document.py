@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from unembed.errors import DataError
-from unembed.files import read_json, write_json
 from unembed.metrics.figure import Figure
+from unembed.storage import read_json, write_json
 
 SUMMARY_NAME = "summary.json"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from unembed.extras import require
-from unembed.files import atomic_write
 from unembed.report import cells
 from unembed.report.document import Column, Row, Table
+from unembed.storage import atomic_write
 
 MODEL = "the model"  # what a curve without a name of its own is called
 _MODEL, _FLOOR, _CITED = "#0072B2", "#767676", "#D55E00"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unembed.files import atomic_write, write_json
 from unembed.report.document import Report
 from unembed.report.markdown import report_markdown
 from unembed.report.plot import plot_table
+from unembed.storage import atomic_write, write_json
 
 REPORT_NAME = "report.md"
 

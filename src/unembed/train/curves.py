@@ -10,7 +10,7 @@ from typing import Any
 
 from unembed.errors import UsageError
 from unembed.extras import require
-from unembed.files import atomic_write
+from unembed.storage import atomic_write
 from unembed.train.log import LOG, read_log
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; line styles differ as well.

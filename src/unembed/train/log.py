@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unembed.files import atomic_write
+from unembed.storage import atomic_write
 
 LOG = "log.jsonl"
 

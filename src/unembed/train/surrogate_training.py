@@ -16,7 +16,6 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from unembed.data.lock import folder_lock
 from unembed.encoders.bert import BertConfig, Run
 from unembed.encoders.fetch import require_fetched
 from unembed.encoders.surrogate import (
@@ -27,6 +26,7 @@ from unembed.encoders.surrogate import (
     load_surrogate,
 )
 from unembed.errors import MismatchError, UsageError
+from unembed.storage import folder_lock
 from unembed.train.batch_sampler import BatchSampler
 from unembed.train.dataset import TrainingTexts, open_folders
 from unembed.train.ema import Average

@@ -18,7 +18,7 @@ from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
 from unembed.errors import DataError, MismatchError
-from unembed.files import atomic_write, digest_bytes, read_json, write_json
+from unembed.storage import atomic_write, differences, digest_bytes, read_checked, read_json, write_json
 
 LATEST = "latest.json"
 _START_AGAIN = "Start again in another folder, or restore this file from a copy."
@@ -100,7 +100,7 @@ def load_state(
     refuse_other_run(folder, pointer.run, identity)
     source = folder / pointer.folder
     tensors = {
-        name: _read_checked(source / f"{name}.safetensors", digest)
+        name: _read_tensors(source / f"{name}.safetensors", digest)
         for name, digest in pointer.digests.items()
     }
     try:
@@ -114,7 +114,7 @@ def load_state(
 
 def refuse_other_run(folder: Path, saved: dict[str, Any], identity: dict[str, Any]) -> None:
     """Raise where data, tokenizer or configuration differ from those that the state was made with."""
-    changed = _differences(saved, identity)
+    changed = differences(saved, identity)
     if changed:
         raise MismatchError(
             f"{folder.parent} holds a run with other settings: {'; '.join(changed)}.",
@@ -122,32 +122,8 @@ def refuse_other_run(folder: Path, saved: dict[str, Any], identity: dict[str, An
         )
 
 
-def _differences(saved: dict[str, Any], now: dict[str, Any], prefix: str = "") -> list[str]:
-    out = []
-    for key in sorted(saved.keys() | now.keys()):
-        old, new = saved.get(key), now.get(key)
-        if isinstance(old, dict) and isinstance(new, dict):
-            out += _differences(old, new, f"{prefix}{key}.")
-        elif old != new:
-            out.append(f"{prefix}{key} was {_short(old)}, is {_short(new)}")
-    return out
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _read_checked(path: Path, digest: str) -> dict[str, Tensor]:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise DataError(f"The training state is incomplete: {path} is missing.", hint=_START_AGAIN) from error
-    if digest_bytes(content) != digest:
-        raise DataError(
-            f"{path} is damaged: its sha256 is not the one that was saved.",
-            hint=_START_AGAIN,
-        )
+def _read_tensors(path: Path, digest: str) -> dict[str, Tensor]:
+    content = read_checked(path, digest, hint=_START_AGAIN)
     try:
         return load_tensors(content)
     except SafetensorError as error:

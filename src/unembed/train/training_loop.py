@@ -13,10 +13,10 @@ from contextlib import nullcontext
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
 
-from unembed.data.lock import folder_lock
 from unembed.diffusion.schedule import schedule_named
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
+from unembed.storage import folder_lock
 from unembed.train.batch_sampler import BatchSampler
 from unembed.train.config import TrainConfig
 from unembed.train.corrupted_batch import BatchMaker, mix_seed

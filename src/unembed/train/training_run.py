@@ -11,8 +11,8 @@ from accelerate import Accelerator
 
 from unembed import __version__
 from unembed.data.prepared import PreparedData
-from unembed.files import write_json
 from unembed.model.checkpoint import Checkpoint
+from unembed.storage import write_json
 from unembed.train.config import TrainConfig
 from unembed.train.corrupted_batch import Rank
 from unembed.train.dataset import open_corpus

@@ -18,7 +18,7 @@ from typing import IO, Any
 from unembed.decode.result import Inversion
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.extras import require
-from unembed.files import atomic_write, read_json, write_json
+from unembed.storage import atomic_write, read_json, write_json
 
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
 FLUSH_EVERY = 256

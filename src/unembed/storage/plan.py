@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unembed.data.manifest import PLAN_NAME
 from unembed.errors import MismatchError
-from unembed.files import read_json, write_json
+from unembed.storage.atomic import write_json
+from unembed.storage.checked import read_json
+
+PLAN_NAME = "plan.json"
 
 
 def settle_plan(folder: Path, plan: dict[str, Any]) -> None:
@@ -24,7 +26,7 @@ def settle_plan(folder: Path, plan: dict[str, Any]) -> None:
     if before.get("kind") != plan["kind"]:
         holds = "collected texts" if before.get("kind") == "texts" else "training data"
         raise MismatchError(f"{folder} already holds {holds}.", hint="Give another output folder.")
-    changes = list(_changes(before, plan, ""))
+    changes = differences(before, plan)
     if changes:
         raise MismatchError(
             f"{folder} was made with other settings: {'; '.join(changes)}.",
@@ -32,13 +34,13 @@ def settle_plan(folder: Path, plan: dict[str, Any]) -> None:
         )
 
 
-def _changes(before: Any, now: Any, name: str) -> list[str]:
-    """Every difference, named by where it is."""
+def differences(before: Any, now: Any, name: str = "") -> list[str]:
+    """What was, and what is now, of every setting that differs; named by where it is."""
     if isinstance(before, dict) and isinstance(now, dict):
         return [
             change
             for key in dict.fromkeys((*before, *now))
-            for change in _changes(before.get(key), now.get(key), f"{name}, {key}" if name else key)
+            for change in differences(before.get(key), now.get(key), f"{name}.{key}" if name else key)
         ]
     return [] if before == now else [f"{name} was {_short(before)}, now {_short(now)}"]
 

@@ -1,17 +1,17 @@
-"""Files that are either whole or absent, and the digests that prove it."""
+"""Files and folders that are either whole or absent."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from unembed.errors import DataError, UnavailableError, UsageError
+from unembed.errors import UnavailableError
 
 # No space left, no quota left, or a limit on the size of files.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -46,6 +46,28 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+@contextmanager
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """Fill a temporary neighbour, then swap it for `folder`: a kill leaves one of the two whole."""
+    fresh = folder.with_name(folder.name + ".partial")
+    old = folder.with_name(folder.name + ".old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)  # an earlier swap was cut in two
+    shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    try:
+        yield fresh
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    if folder.exists():
+        folder.rename(old)
+    fresh.rename(folder)
+    sync_folder(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def sync_folder(folder: Path) -> None:
     """Make a rename inside `folder` survive a power cut (a no-op where folders cannot be synced)."""
     try:
@@ -65,32 +87,3 @@ def write_json(path: Path, value: Any) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False)
     with atomic_write(path) as file:
         file.write(text.encode() + b"\n")
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON, or say which file is missing or damaged."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"There is no file {path}.") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"{path} is not valid JSON: {error}") from error
-
-
-def digest_bytes(data: bytes) -> str:
-    """The sha256 of `data`, in hex."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def digest_json(value: Any) -> str:
-    """The sha256 of `value` as canonical JSON: the same for equal values, whatever their key order."""
-    return digest_bytes(json.dumps(value, sort_keys=True, ensure_ascii=False).encode())
-
-
-def digest_file(path: Path) -> str:
-    """The sha256 of a file's contents, in hex, read in constant memory."""
-    sha = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            sha.update(block)
-    return sha.hexdigest()
