@@ -48,3 +48,4 @@ class Inversion:
     encoder_calls: int = 0  # texts that were embedded to find this one
     cosine: float | None = None  # of the text's vector to the target, by the encoder that guided the search
     advances: tuple[Advance, ...] = ()  # every time that the search found a nearer text
+    error: str | None = None  # why this vector could not be inverted; its text is empty then

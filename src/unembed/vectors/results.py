@@ -1,7 +1,8 @@
-"""Recovered texts into a file, JSON lines or Parquet; after an interruption it goes on where it was.
+"""Recovered texts in a file, JSON lines or Parquet, that an interrupted run resumes.
 
-Rows go to `OUTPUT.rows` as JSON lines, in the order of the vectors, so that the number of whole
-lines says where to go on. `OUTPUT.run.json` says with which settings: other settings do not mix in.
+Rows go to `OUTPUT.rows` as JSON lines, in the order of the vectors: the number of whole lines says where
+to resume. `OUTPUT.run.json` holds the settings, so that two runs with different settings do not mix, and
+in the end the number of rows, inverted and failed.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from unembed.data.lock import file_lock
 from unembed.decode.result import Inversion
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.extras import require
@@ -23,11 +27,18 @@ from unembed.storage import atomic_write, read_json, write_json
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
 FLUSH_EVERY = 256
 _ROW_GROUP = 8192
+_FAILED = re.compile(rb'\{"index": \d+, "error": ')  # how the row of a failed vector begins
 
 
 def as_row(index: int, result: Inversion) -> dict[str, Any]:
-    """A result as plain data; without the trace and a search's advances, unless they were asked for."""
+    """A result as plain data; without the trace and a search's advances, unless they were asked for.
+
+    A vector that could not be inverted has its index and the reason, nothing else.
+    """
+    if result.error is not None:
+        return {"index": index, "error": result.error}
     row = {"index": index, **dataclasses.asdict(result)}
+    del row["error"]
     if result.trace is None:
         del row["trace"]
     if result.trace is None or not result.advances:
@@ -36,10 +47,10 @@ def as_row(index: int, result: Inversion) -> dict[str, Any]:
 
 
 class ResultFile:
-    """The output of one run, which may take several attempts.
+    """The output of one run, which may take several attempts; one process writes it at a time.
 
-    Rows are made `together` in groups of so many. An attempt goes on behind the last whole group, so that
-    the next rows are made in the company that they would have had, and come out the same to the last bit.
+    Rows are made in groups of `together`. An attempt resumes after the last whole group: the next rows are
+    batched as in an uninterrupted run, and are the same to the last bit.
 
     >>> with ResultFile(Path("texts.jsonl"), {"model": "..."}) as file:
     ...     for result in inverter.stream(vectors[file.done :]):
@@ -59,37 +70,58 @@ class ResultFile:
             require("pyarrow.parquet", extra="parquet", purpose="Writing Parquet")
         self.complete = self._check_earlier()
         self.done = 0  # rows that are written
+        self.failed = 0  # of them, those of vectors that could not be inverted
         self._file: IO[bytes] | None = None
+        self._lock = ExitStack()
+
+    @property
+    def inverted(self) -> int:
+        """Rows that hold a text."""
+        return self.done - self.failed
 
     def __enter__(self) -> ResultFile:
+        self._lock.enter_context(file_lock(self.output))
+        try:
+            self._resume()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def _resume(self) -> None:
+        self.complete = self._check_earlier()  # another run may have finished in the meantime
         if self.complete:
-            self.done = int(read_json(self._run)["rows"])
-            return self
-        self.output.parent.mkdir(parents=True, exist_ok=True)
+            summary = read_json(self._run)
+            self.done, self.failed = int(summary["rows"]), int(summary.get("failed", 0))
+            return
         write_json(self._run, {"settings": self._settings, "rows": None})
         self._file = self._rows_path.open("ab+")
-        self.done = self._mend(self._file)
-        return self
+        self.done, self.failed = self._mend(self._file)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
+        self._lock.close()
 
     def write(self, result: Inversion) -> None:
-        """The next vector's text."""
+        """Add the next vector's result."""
         assert self._file is not None
         row = json.dumps(as_row(self.done, result), ensure_ascii=False)
         self._file.write(row.encode() + b"\n")
         self.done += 1
+        self.failed += result.error is not None
         if self.done % FLUSH_EVERY == 0:
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def finish(self) -> None:
-        """All vectors are through: the rows become the output."""
+        """Turn the rows into the output: every vector has one."""
         assert self._file is not None
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -100,7 +132,8 @@ class ResultFile:
             self._rows_path.unlink()
         else:
             self._rows_path.replace(self.output)
-        write_json(self._run, {"settings": self._settings, "rows": self.done})
+        totals = {"rows": self.done, "inverted": self.inverted, "failed": self.failed}
+        write_json(self._run, {"settings": self._settings, **totals})
         self.complete = True
 
     def _check_earlier(self) -> bool:
@@ -123,17 +156,19 @@ class ResultFile:
             )
         return earlier.get("rows") is not None and self.output.exists()
 
-    def _mend(self, file: IO[bytes]) -> int:
-        """Cut off what a kill left half written, a line or a group; count the rows before it."""
+    def _mend(self, file: IO[bytes]) -> tuple[int, int]:
+        """Cut off what a kill left half written, a line or a group; count the rows, and the failed ones."""
         file.seek(0)
-        rows = size = kept = whole = 0
+        rows = failed = size = 0
+        kept, whole = (0, 0), 0
         last = b""
         for line in file:
             if not line.endswith(b"\n"):
                 break
             rows, size, last = rows + 1, size + len(line), line
+            failed += _FAILED.match(line) is not None
             if rows % self._together == 0:
-                kept, whole = rows, size
+                kept, whole = (rows, failed), size
         if last and json.loads(last).get("index") != rows - 1:
             raise DataError(f"{self._rows_path} is damaged: its rows are not in order.", hint="Remove it.")
         file.truncate(whole)
@@ -156,6 +191,7 @@ class ResultFile:
                 ("alternatives", arrow.list_(other)),
                 ("encoder_calls", arrow.int32()),
                 ("cosine", arrow.float64()),
+                ("error", arrow.string()),
             ]
         )
         with atomic_write(self.output) as file, parquet.ParquetWriter(file, schema) as writer:
