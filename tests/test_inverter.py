@@ -18,7 +18,7 @@ import toy
 from unembed import Inverter
 from unembed.decode import DECODERS
 from unembed.errors import DataError, MismatchError, UnembedError, UsageError
-from unembed.inverter import BUNDLED, FitWarning
+from unembed.inverter import BUNDLED, PlausibilityWarning
 
 
 @pytest.fixture(scope="module")
@@ -281,7 +281,7 @@ def test_fitting_vectors_pass_without_a_warning(tokenizer: Tokenizer, encoder: t
     known, fresh = np.split(encoder.encode(toy.sentences(400)), [300])
     inverter = Inverter(tiny.checkpoint(tokenizer, encoder.info, fit_to=known))
     with warnings.catch_warnings():
-        warnings.simplefilter("error", FitWarning)
+        warnings.simplefilter("error", PlausibilityWarning)
         inverter.invert(fresh, steps=1)
         inverter.invert(fresh[0])
 
@@ -292,5 +292,5 @@ def test_vectors_of_another_length_are_told(
 ) -> None:
     known = encoder.encode(toy.sentences(300))
     inverter = Inverter(tiny.checkpoint(tokenizer, encoder.info, fit_to=known))
-    with pytest.warns(FitWarning, match="length is about 3, in training it was 1"):
+    with pytest.warns(PlausibilityWarning, match="length is about 3, in training it was 1"):
         inverter.invert(known[:40] * 3 if many else known[0] * 3, steps=1)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -29,9 +30,9 @@ from unembed.search.guided_search import Observer
 from unembed.search.strategies import Guided, make_strategy
 from unembed.search.window import Search, check_guide, search_window
 from unembed.vectors.arrays import is_one, windows
-from unembed.vectors.plausibility import FitCheck, FitWarning, check_numbers
+from unembed.vectors.plausibility import PlausibilityCheck, PlausibilityWarning, check_numbers
 
-__all__ = ["Advance", "Alternative", "FitWarning", "Frame", "Inversion", "Inverter"]
+__all__ = ["Advance", "Alternative", "Frame", "Inversion", "Inverter", "PlausibilityWarning"]
 
 BUNDLED = Path(__file__).parent / "assets" / "minilm-en"
 SURROGATE = "surrogate"  # a model's own surrogate, and the folder of the model's that holds it
@@ -219,7 +220,9 @@ class Inverter:
                 f"The strategy '{strategy}' needs no encoder.", hint="Give strategy='guided' with it."
             )
         settings = Settings(chosen, steps, n_best, seed, trace, candidates, guidance, batch, reuse, shortlist)
-        return self._stream(vectors, lengths, settings, search, FitCheck(self.checkpoint) if check else None)
+        return self._stream(
+            vectors, lengths, settings, search, PlausibilityCheck(self.checkpoint) if check else None
+        )
 
     def _stream(
         self,
@@ -227,15 +230,15 @@ class Inverter:
         lengths: int | Sequence[int] | None,
         settings: Settings,
         search: Search | None,
-        fit: FitCheck | None,
+        plausible: PlausibilityCheck | None,
     ) -> Iterator[Inversion]:
         start = 0
         # A search remembers megabytes of each vector; and each has many drafts, which fill a pass anyway.
         together = settings.batch * (WINDOW if search is None else 1)
         for window in windows(vectors, together):
             check_numbers(window, self.dimension, first=start)
-            if fit is not None:
-                fit(window)
+            if plausible is not None and (complaint := plausible(window)) is not None:
+                warnings.warn(complaint, PlausibilityWarning, stacklevel=2)
             end = start + len(window)
             known: Tensor | None = None
             if isinstance(lengths, int):

@@ -181,18 +181,18 @@ def _hunt_bar(settings: dict[str, Any], *, vectors: int | None, quiet: bool) -> 
 @contextmanager
 def _warnings_as_news() -> Iterator[None]:
     """A warning about the vectors is for the person, in one line, without a source file."""
-    from unembed.inverter import FitWarning
+    from unembed.inverter import PlausibilityWarning
 
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-            if issubclass(category, FitWarning):
+            if issubclass(category, PlausibilityWarning):
                 say(click.style("Warning: ", fg="yellow", bold=True) + str(message))
             else:
                 shown(message, category, *rest, **more)
 
-        warnings.simplefilter("always", FitWarning)
+        warnings.simplefilter("always", PlausibilityWarning)
         warnings.showwarning = show
         yield
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Inversion
 from unembed.errors import UnembedError
-from unembed.inverter import FitWarning, Inverter
+from unembed.inverter import Inverter
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.cosine import cosines
 from unembed.metrics.f1 import token_f1
@@ -29,7 +28,7 @@ from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Alternative, Comparison, InvertRequest, Piece, Recovered, StepEvent
 from unembed.text import tokenise
-from unembed.vectors.plausibility import FitCheck
+from unembed.vectors.plausibility import PlausibilityCheck
 
 Floats = NDArray[np.float32]
 
@@ -162,10 +161,7 @@ class Engine:
             results[row].cosine = round(value, 4)
 
     def _warning(self, vectors: Floats) -> str | None:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", FitWarning)
-            FitCheck(self.inverter.checkpoint)(vectors)
-        return str(caught[0].message) if caught else None
+        return PlausibilityCheck(self.inverter.checkpoint)(vectors)
 
 
 class _Watch:

@@ -1,8 +1,6 @@
-"""Do these vectors fit this model? The wrong model gives fluent nonsense, so the user must be told."""
+"""Do these vectors look like the model's? The wrong model gives fluent nonsense, so the user must know."""
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 import torch
@@ -11,51 +9,67 @@ from numpy.typing import NDArray
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
 
-# Where a vector's norm is usual: within so many spreads of the mean, or so much of the mean.
+# A norm is usual within this many standard deviations of the mean, or this share of the mean.
 NORM_SPREADS, NORM_SHARE = 8.0, 0.02
 # The whitened energy of the model's own encoder's vectors lies between these: benchmarks/plausibility.py
 # measures it.
 LEAST_ENERGY, MOST_ENERGY = 0.05, 4.25
 
 
-class FitWarning(UserWarning):
+class PlausibilityWarning(UserWarning):
     """The vectors do not look like those that the model was trained on."""
 
 
-def check_numbers(vectors: NDArray[np.float32], dimension: int, *, first: int = 0) -> None:
-    """`dimension` finite numbers in each vector [n, D], or an error that names the first bad one."""
+def check_dimension(vectors: NDArray[np.float32], dimension: int) -> None:
+    """Raise an error unless the vectors [n, D] have the model's dimension."""
     if vectors.shape[1] != dimension:
         raise DataError(
             f"The vectors have {vectors.shape[1]} dimensions; this model inverts vectors of {dimension}.",
             hint="Use the model that was trained for the encoder which made these vectors.",
         )
-    bad = ~np.isfinite(vectors).all(axis=1)
-    if bad.any():
-        raise DataError(f"Vector {first + int(bad.argmax())} holds NaN or infinity.")
 
 
-class FitCheck:
-    """Warns once about the norm, once about the statistics, over all windows that it is shown."""
+def unusable(vectors: NDArray[np.float32]) -> list[str | None]:  # [n]
+    """Why each of the vectors [n, D] cannot be inverted; None for those that can."""
+    finite = np.isfinite(vectors).all(axis=1)  # [n]
+    return [None if fine else "The vector has NaN or infinity." for fine in finite.tolist()]
+
+
+def check_numbers(vectors: NDArray[np.float32], dimension: int, *, first: int = 0) -> None:
+    """Raise an error that names the first unusable vector; `first` is the number of the first row."""
+    check_dimension(vectors, dimension)
+    for number, reason in enumerate(unusable(vectors), first):
+        if reason is not None:
+            raise DataError(f"Vector {number} holds NaN or infinity.")
+
+
+class PlausibilityCheck:
+    """Compares vectors with those of the training; complains once, however many batches it is shown.
+
+    >>> check = PlausibilityCheck(checkpoint)
+    >>> check(vectors * 3)
+    "The vectors' length is about 3, in training it was 1. These vectors do not look like those of ..."
+    >>> check(vectors * 3)  # None: it has complained
+    """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._standardise = checkpoint.denoiser.standardise
         self._norm = checkpoint.config.vector_norm
         self._encoder = checkpoint.config.encoder.name
-        self._warned = False
+        self._complained = False
 
-    def __call__(self, vectors: NDArray[np.float32]) -> None:
-        """A window of vectors [n, D]."""
-        if self._warned or not len(vectors):
-            return
+    def __call__(self, vectors: NDArray[np.float32]) -> str | None:
+        """The complaint about these vectors [n, D], in words; None if they look right."""
+        if self._complained or not len(vectors):
+            return None
         complaint = self._norm_complaint(vectors) or self._statistics_complaint(vectors)
-        if complaint is not None:
-            self._warned = True
-            warnings.warn(
-                f"{complaint} These vectors do not look like those of '{self._encoder}', for which this "
-                "model was trained: the texts may be fluent and wrong.",
-                FitWarning,
-                stacklevel=2,
-            )
+        if complaint is None:
+            return None
+        self._complained = True
+        return (
+            f"{complaint} These vectors do not look like those of '{self._encoder}', for which this "
+            "model was trained: the texts may be fluent and wrong."
+        )
 
     def _norm_complaint(self, vectors: NDArray[np.float32]) -> str | None:
         mean, spread = self._norm
