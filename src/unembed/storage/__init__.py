@@ -5,7 +5,7 @@
 
 from unembed.storage.atomic import FULL, atomic_folder, atomic_write, sync_folder, write_json
 from unembed.storage.checked import digest_bytes, digest_file, digest_json, read_checked, read_json
-from unembed.storage.lock import LOCK_NAME, folder_lock
+from unembed.storage.lock import LOCK_NAME, file_lock, folder_lock
 from unembed.storage.plan import PLAN_NAME, differences, settle_plan
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "digest_bytes",
     "digest_file",
     "digest_json",
+    "file_lock",
     "folder_lock",
     "read_checked",
     "read_json",

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from unembed.encoders.base import Encoder
-from unembed.files import digest_file, digest_json
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import PHRASES
+from unembed.storage import digest_file, digest_json
 
 SURROGATE = "surrogate"  # the folder of the model's that holds it
 

@@ -31,8 +31,8 @@ def check_dimension(vectors: NDArray[np.float32], dimension: int) -> None:
 
 def unusable(vectors: NDArray[np.float32]) -> list[str | None]:  # [n]
     """Why each of the vectors [n, D] cannot be inverted; None for those that can."""
-    finite = np.isfinite(vectors).all(axis=1)  # [n]
-    return [None if fine else "The vector has NaN or infinity." for fine in finite.tolist()]
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))  # [n]
+    return [None if fine else "The vector has NaN or infinity." for fine in finite]
 
 
 def check_numbers(vectors: NDArray[np.float32], dimension: int, *, first: int = 0) -> None:

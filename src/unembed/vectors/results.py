@@ -18,11 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from unembed.data.lock import file_lock
 from unembed.decode.result import Inversion
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.extras import require
-from unembed.storage import atomic_write, read_json, write_json
+from unembed.storage import atomic_write, file_lock, read_json, write_json
 
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
 FLUSH_EVERY = 256
