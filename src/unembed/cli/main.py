@@ -1,7 +1,8 @@
 """`unembed`: the commands in the order of the work, loaded only when they are used.
 
 Exit codes are stable: 0 done; 1 failed; 2 wrong usage; 3 a missing extra; 4 damaged or unfit data;
-5 an existing output was made with other settings; 6 something outside does not answer; 130 Ctrl-C.
+5 an existing output was made with other settings; 6 something outside does not answer, or a file cannot
+be read or written; 70 an unexpected error (--debug shows the traceback); 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import sys
 import click
 
 from unembed import __version__
-from unembed.cli.console import report_error
-from unembed.errors import UnembedError
+from unembed.cli.console import accept_debug, debug_option, report_error, report_unexpected
+from unembed.errors import UnavailableError, UnembedError, UsageError
 
 # Command -> (module under unembed.cli, one line of help), in the order of the work. The help stands
 # here so that `unembed --help` imports no command: the commands import what they need themselves.
@@ -21,15 +22,16 @@ COMMANDS = {
     "encoders": ("encoders", "List the encoders, and fetch the optional ones."),
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
-    "train": ("train", "Train an inverter on prepared data, or go on with a run."),
-    "surrogate": ("surrogate", "Train an imitation of an encoder, to be guided by without it."),
-    "phrases": ("phrases", "Count what follows what in texts, for guided searches."),
-    "model": ("model", "Look at a trained model, make it smaller, share it."),
-    "invert": ("invert", "Recover texts from vectors, or make a text's round trip."),
-    "evaluate": ("evaluate", "Measure what a model recovers, beside the floors."),
-    "serve": ("serve", "See a sentence come back from its vector: the live page and its API."),
+    "train": ("train", "Train an inverter on prepared data, or continue a run."),
+    "surrogate": ("surrogate", "Train a surrogate: a small stand-in for an encoder in guided searches."),
+    "phrases": ("phrases", "Count word pairs and triples in texts, for guided searches."),
+    "model": ("model", "Show, shrink, export and share a trained model."),
+    "invert": ("invert", "Recover texts from vectors, or show a text's round trip."),
+    "evaluate": ("evaluate", "Measure how much a model recovers, beside the floors."),
+    "serve": ("serve", "Serve the live demonstration page and the HTTP API."),
 }
 
+UNEXPECTED = 70  # what sysexits.h calls EX_SOFTWARE
 INTERRUPTED = 130
 
 
@@ -43,8 +45,7 @@ class LazyCommands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"unembed.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return accept_debug(module.command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands, in the order of the work"):
@@ -68,7 +69,8 @@ class LazyCommands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Results go to stdout, progress to stderr; every command takes --json. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 missing extra, 4 bad data, "
-    "5 made with other settings, 6 unreachable, 130 interrupted.",
+    "5 made with other settings, 6 unreachable, 70 unexpected error, 130 interrupted.",
+    params=[debug_option()],
 )
 @click.version_option(__version__, prog_name="unembed")
 def cli() -> None:
@@ -76,26 +78,38 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point: turns every expected failure into one clear message and a stable exit code."""
-    as_json = "--json" in sys.argv
+    """Entry point: turns every failure into one clear message and a stable exit code."""
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
     except KeyboardInterrupt:
-        report_error("Interrupted; finished parts are kept.", None, as_json=as_json)
+        report_error("Interrupted; finished parts are kept.")
         sys.exit(INTERRUPTED)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f"Try '{context.command_path} --help'." if context is not None else None
-        report_error(error.format_message(), hint, as_json=as_json)
-        sys.exit(2)
+        report_error(error.format_message(), hint)
+        sys.exit(UsageError.exit_code)
     except UnembedError as error:
-        report_error(error.message, error.hint, as_json=as_json)
+        report_error(error.message, error.hint, cause=error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader went away (`unembed ... | head`): not an error worth a traceback.
+        # The reader went away (`unembed ... | head`): not an error worth a message.
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        # A full disk, a folder without permission: the system's own words say what to do.
+        report_error(_system_error(error), cause=error)
+        sys.exit(UnavailableError.exit_code)
+    except Exception as error:
+        report_unexpected(error)
+        sys.exit(UNEXPECTED)
+
+
+def _system_error(error: OSError) -> str:
+    if error.filename is None or error.strerror is None:
+        return f"{type(error).__name__}: {error}"
+    return f"{error.filename}: {error.strerror}."
