@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Before torch is imported: tests run side by side (`make test`), and toy sizes gain nothing from threads.
 # The processes that tests start inherit it.
@@ -19,11 +20,22 @@ from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
 
+if TYPE_CHECKING:
+    from unembed import Inverter
+
 # A property test is the same on every machine, however slow: its examples are not random, nor is it timed.
 settings.register_profile(
     "everywhere", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("everywhere")
+
+
+@pytest.fixture(scope="session")
+def bundled() -> Inverter:
+    """The bundled model, loaded once; its encoder, phrases and surrogate are loaded when first used."""
+    from unembed import Inverter  # and with it torch, which many tests do without
+
+    return Inverter.from_pretrained()
 
 
 @pytest.fixture(scope="session")

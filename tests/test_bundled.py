@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from typed import unembed
 from unembed import Inverter
 from unembed.inverter import BUNDLED
 from unembed.metrics.f1 import token_f1
@@ -27,14 +28,14 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def inverter() -> Inverter:
-    return Inverter.from_pretrained()
+@pytest.fixture
+def inverter(bundled: Inverter) -> Inverter:
+    return bundled
 
 
 @pytest.fixture(scope="module")
-def vectors(inverter: Inverter) -> np.ndarray:
-    return np.asarray(inverter.encode(SENTENCES))
+def vectors(bundled: Inverter) -> np.ndarray:
+    return np.asarray(bundled.encode(SENTENCES))
 
 
 def test_most_words_of_everyday_sentences_come_back(inverter, vectors):
@@ -89,7 +90,7 @@ def test_evaluation_by_command_line_on_freshly_prepared_data(tmp_path):
         ["prepare", "--source", f"en={corpus}", *shares, "-o", str(data)],
         ["evaluate", "--data", str(data), "--samples", "8", "--no-floors", "--known-length", "-o", str(out)],
     ):
-        subprocess.run([sys.executable, "-m", "unembed", *arguments], check=True, capture_output=True)
+        assert unembed(*arguments).returncode == 0
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     figures = summary["tables"][0]["rows"][0]["figures"]
     assert figures["token_f1"]["value"] > 0.5

@@ -102,7 +102,7 @@ def test_everything_at_once_then_rendered_again(real: Real, tmp_path: Path) -> N
     assert again.exit_code == 0, again.output
     assert (out / "report.md").read_bytes() == report
     assert (out / "noise.png").exists()
-    as_json = run("evaluate", "--render", out, "--json")
+    as_json = run("evaluate", "--render", out, "--no-plots", "--json")
     assert json.loads(as_json.stdout) == summary
 
 

@@ -12,15 +12,15 @@ import pytest
 
 import tiny
 import toy
+from typed import Ran, unembed
 from unembed import Inverter
 from unembed.data.normalise import text_keys
 from unembed.data.split import SPLITS, split_labels
 from unembed.model.phrases import PHRASES
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    typed = [sys.executable, "-m", "unembed", "phrases", *map(str, arguments)]
-    return subprocess.run(typed, capture_output=True, text=True)
+def run(*arguments: object) -> Ran:
+    return unembed("phrases", *arguments)
 
 
 @pytest.fixture
@@ -42,7 +42,10 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_it_counts_training_texts_once_and_the_model_knows_them(model: Path, corpus: Path) -> None:
-    ran = run("--model", model, "--source", f"en={corpus}", "--test-share", "0.2", "--json")
+    options = ["--model", model, "--source", f"en={corpus}", "--test-share", "0.2", "--json"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "unembed", "phrases", *map(str, options)], capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
     texts = sorted(set(toy.sentences(400)))
@@ -87,17 +90,7 @@ def test_a_damaged_file_stops_a_search_and_not_a_plain_inversion(model: Path, co
     (model / PHRASES).write_bytes(b"damaged")
     vector = toy.ToyEncoder(tokenizer=toy.wordpiece()).encode(["the cat"])
     np.save(model / "v.npy", vector)
-    typed = [
-        sys.executable,
-        "-m",
-        "unembed",
-        "invert",
-        "--model",
-        str(model),
-        "--embedding",
-        str(model / "v.npy"),
-    ]
-    plain = subprocess.run(typed, capture_output=True, text=True)
+    plain = unembed("invert", "--model", model, "--embedding", model / "v.npy")
     assert plain.returncode == 0, plain.stderr
     with pytest.raises(Exception, match="is damaged"):
         _ = Inverter.from_pretrained(model).phrases

@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from toy import LANGUAGES, sentences
+from typed import unembed
 
 
-def unembed(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+def process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own."""
     command = [sys.executable, "-c", "from unembed.cli.main import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def few(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_both_stages_in_one_go_and_one_by_one_are_the_same(few: Path, tmp_path: Path) -> None:
-    run = unembed(
+    run = process(
         "prepare", "--source", f"en={few}", "--limit", 30, "--seq-len", 12, "-o", tmp_path / "one", "--json"
     )
     assert run.returncode == 0, run.stderr
@@ -82,14 +84,14 @@ def test_killed_and_run_again_the_real_encoder_gives_the_same_bytes(tmp_path: Pa
     source.write_text("\n".join(sentences(600)), encoding="utf-8")
     arguments = ["prepare", "--source", f"en={source}", "--shard-size", "60", "-o"]
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    assert unembed(*arguments, whole).returncode == 0
+    assert process(*arguments, whole).returncode == 0
     command = [sys.executable, "-c", "from unembed.cli.main import main; main()", *arguments, str(resumed)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (resumed / "shards" / "00001.json").exists():
-        assert process.poll() is None
+        assert killed.poll() is None
         time.sleep(0.002)
-    process.kill()
-    assert process.wait() == -signal.SIGKILL
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
     assert not (resumed / "manifest.json").exists()
     assert unembed(*arguments, resumed).returncode == 0
     files = [path.relative_to(whole) for path in sorted(whole.rglob("*")) if path.is_file()]
@@ -130,11 +132,14 @@ def test_help_shows_the_work() -> None:
         (["encode", "missing", "-o", "out"], 2, "no folder missing"),
     ],
 )
-def test_mistakes_are_named(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
+def test_mistakes_are_named(
+    arguments: list[str], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.txt").touch()
     (tmp_path / "binary.txt").write_bytes(bytes(range(256)) * 9)
     (tmp_path / "lines.jsonl").write_text('{"text": "A cat."}\n')
-    run = unembed("prepare", *arguments, cwd=tmp_path)
+    run = unembed("prepare", *arguments)
     assert run.returncode == code, run.stderr
     assert message in run.stderr
     assert "Traceback" not in run.stderr
@@ -142,7 +147,7 @@ def test_mistakes_are_named(arguments: list[str], code: int, message: str, tmp_p
 
 
 def test_errors_are_json_too(tmp_path: Path) -> None:
-    run = unembed("prepare", "--source", "en=missing.txt", "-o", "out", "--json", cwd=tmp_path)
+    run = unembed("prepare", "--source", "en=missing.txt", "-o", tmp_path / "out", "--json")
     assert run.returncode == 2
     assert "missing.txt" in json.loads(run.stderr)["error"]
 

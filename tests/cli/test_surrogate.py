@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import toy
+from typed import Ran, unembed
 from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
@@ -22,9 +23,8 @@ SMALL = [
 ]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    typed = [sys.executable, "-m", "unembed", "surrogate", *map(str, arguments)]
-    return subprocess.run(typed, capture_output=True, text=True)
+def run(*arguments: object) -> Ran:
+    return unembed("surrogate", *arguments)
 
 
 @pytest.fixture(scope="module")

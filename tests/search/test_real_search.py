@@ -16,13 +16,12 @@ SENTENCES = [
 
 
 @pytest.mark.slow
-def test_a_search_comes_nearer_to_real_sentences() -> None:
-    inverter = Inverter.from_pretrained()
-    vectors = inverter.encode(SENTENCES)
-    plain = inverter.invert(vectors)
-    found = inverter.invert(vectors, strategy="guided", max_encoder_calls=150)
-    before = cosines(vectors, inverter.encode([one.text for one in plain]))
-    after = cosines(vectors, inverter.encode([one.text for one in found]))
+def test_a_search_comes_nearer_to_real_sentences(bundled: Inverter) -> None:
+    vectors = bundled.encode(SENTENCES)
+    plain = bundled.invert(vectors)
+    found = bundled.invert(vectors, strategy="guided", max_encoder_calls=150)
+    before = cosines(vectors, bundled.encode([one.text for one in plain]))
+    after = cosines(vectors, bundled.encode([one.text for one in found]))
     assert np.allclose(after, [one.cosine for one in found], atol=1e-4)
     assert (after >= before - 1e-5).all()
     assert after.mean() > before.mean()

@@ -7,19 +7,13 @@ import json
 import pytest
 
 from unchanged.cases import CASES, HERE, results
-from unembed import Inverter
 
 EXPECTED = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def inverter() -> Inverter:
-    return Inverter.from_pretrained()
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_texts_and_scores_are_what_they_were(inverter, name):
-    for now, then in zip(results(inverter, name), EXPECTED[name], strict=True):
+def test_texts_and_scores_are_what_they_were(bundled, name):
+    for now, then in zip(results(bundled, name), EXPECTED[name], strict=True):
         assert now["text"] == then["text"]
         assert now["tokens"] == then["tokens"]
         # Other processors round otherwise, in the last digits.
