@@ -39,7 +39,7 @@ from unembed.cli.options import read_config_file
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
-from unembed.train.candidates import CandidateDraw
+from unembed.model.fast.candidate_softmax import CandidateDraw
 from unembed.train.config import TrainConfig
 from unembed.train.corrupted_batch import CorruptedBatch, Group, HeadBatch
 from unembed.train.ema import Average

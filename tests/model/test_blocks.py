@@ -4,6 +4,7 @@ import torch.nn.functional as F
 
 from unembed.model.blocks import Block, modulate, rotate
 from unembed.model.config import BlockConfig
+from unembed.model.fast.few_positions import block_at
 
 
 def plain(block, h):
@@ -84,8 +85,21 @@ def test_rotation_leaves_lengths_and_makes_products_depend_on_distance_only():
 def test_dropout_is_drawn_in_training_only():
     block = Block(BlockConfig(hidden=32, heads=4, ffn=64, dropout=0.5), 0)
     h, zero, at = torch.randn(2, 5, 32), torch.zeros(2, 4, 32), torch.tensor([1, 7])
-    for where in (None, at):
+    for run in (lambda: block(h, zero), lambda: block_at(block, h, zero, at)):
         block.train()
-        assert not torch.equal(block(h, zero, at=where), block(h, zero, at=where))
+        assert not torch.equal(run(), run())
         block.eval()
-        assert torch.equal(block(h, zero, at=where), block(h, zero, at=where))
+        assert torch.equal(run(), run())
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_at_chosen_positions_a_block_gives_the_same(norm):
+    torch.manual_seed(0)
+    block = Block(BlockConfig(hidden=32, heads=4, ffn=64, norm=norm), 0).eval()
+    h, modulation, at = torch.randn(2, 5, 32), torch.randn(2, 4, 32), torch.tensor([1, 4, 7])
+    padding = torch.arange(5) >= torch.tensor([[5], [4]])
+    memory = block.attention.keys_values(torch.randn(2, 3, 32))
+    whole = block(h, modulation, padding, memory).flatten(0, 1)[at]
+    torch.testing.assert_close(
+        block_at(block, h, modulation, at, padding, memory), whole, atol=1e-5, rtol=1e-5
+    )

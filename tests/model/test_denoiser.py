@@ -3,17 +3,17 @@ import torch
 
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
-from unembed.model.shortlist import Candidates
+from unembed.model.fast.candidate_softmax import Candidates, CandidateWeights
 
 FAMILIES = ["paper", "bert", "modernbert"]
 
 
-def shortlist_of(denoiser, *entries):
+def candidates_of(denoiser, *entries):
     entries = torch.unique(torch.cat([part.flatten() for part in entries]))
-    place = torch.zeros(denoiser.config.vocabulary + 1, dtype=torch.long)
-    place[entries] = torch.arange(len(entries))
-    place[-1] = len(entries)
-    return entries, denoiser.shortlist(Candidates(entries, place))
+    column = torch.zeros(denoiser.config.vocabulary + 1, dtype=torch.long)
+    column[entries] = torch.arange(len(entries))
+    column[-1] = len(entries)
+    return entries, CandidateWeights.gather(denoiser, Candidates(entries, column))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -63,14 +63,14 @@ def test_candidates_logits_are_columns_of_the_full_ones(make, batch_for, droppin
     dropped = torch.arange(6) % 2 == 0 if dropping else None
     prepared = denoiser.prepare(batch.vectors, batch.lengths, dropped=dropped)
     words = prepared.lexical.topk(denoiser.config.memory, dim=1).indices
-    entries, shortlist = shortlist_of(denoiser, batch.x0, words)
+    entries, weights = candidates_of(denoiser, batch.x0, words)
     assert len(entries) < denoiser.config.vocabulary
     full = denoiser.logits(
         denoiser.hidden(batch.xt, batch.t, prepared, at=batch.at), batch.rows, prepared, xt=batch.xt
     )
-    few = denoiser.prepare(batch.vectors, batch.lengths, shortlist=shortlist, dropped=dropped)
-    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, embedded=denoiser.embed(batch.xt, shortlist))
-    logits = denoiser.readout(h, shortlist) + denoiser.words(few, batch.xt, shortlist)[batch.rows]
+    few = denoiser.prepare(batch.vectors, batch.lengths, candidates=weights, dropped=dropped)
+    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, embedded=weights.embed(batch.xt))
+    logits = weights.readout(denoiser.features(h)) + denoiser.words(few, batch.xt, weights)[batch.rows]
     torch.testing.assert_close(logits, full[:, entries], atol=1e-5, rtol=1e-5)
 
 
@@ -80,16 +80,16 @@ def test_candidates_gradients_are_those_of_the_full_matrices(make, batch_for):
     batch = batch_for(denoiser)
     prepared = denoiser.prepare(batch.vectors, batch.lengths)
     words = prepared.lexical.topk(denoiser.config.memory, dim=1).indices
-    entries, shortlist = shortlist_of(denoiser, batch.x0, words)
+    entries, weights = candidates_of(denoiser, batch.x0, words)
 
     h = denoiser.hidden(batch.xt, batch.t, prepared, at=batch.at)
     denoiser.logits(h, batch.rows, prepared, xt=batch.xt)[:, entries].square().sum().backward()
     expected = {name: p.grad.clone() for name, p in denoiser.named_parameters() if p.grad is not None}
     denoiser.zero_grad()
 
-    few = denoiser.prepare(batch.vectors, batch.lengths, shortlist=shortlist)
-    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, embedded=denoiser.embed(batch.xt, shortlist))
-    logits = denoiser.readout(h, shortlist) + denoiser.words(few, batch.xt, shortlist)[batch.rows]
+    few = denoiser.prepare(batch.vectors, batch.lengths, candidates=weights)
+    h = denoiser.hidden(batch.xt, batch.t, few, at=batch.at, embedded=weights.embed(batch.xt))
+    logits = weights.readout(denoiser.features(h)) + denoiser.words(few, batch.xt, weights)[batch.rows]
     logits.square().sum().backward()
     found = {name: p.grad for name, p in denoiser.named_parameters() if p.grad is not None}
     assert found.keys() == expected.keys()

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unembed.diffusion.schedule import SCHEDULES
+from unembed.model.fast.candidate_softmax import CandidateDraw
 from unembed.train.batch_sampler import BatchSampler
-from unembed.train.candidates import CandidateDraw
 from unembed.train.corrupted_batch import BatchMaker, Rank, mix_seed
 from unembed.train.dataset import open_corpus
 from unembed.train.fresh_model import build

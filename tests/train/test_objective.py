@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from unembed.diffusion.schedule import schedule_named
-from unembed.model.tied import Tie
+from unembed.model.fast.tied_gradient import TiedGradient
 from unembed.train.batch_sampler import BatchSampler
 from unembed.train.corrupted_batch import BatchMaker, CorruptedBatch
 from unembed.train.dataset import open_corpus
@@ -95,7 +95,7 @@ def test_the_mask_row_is_never_predicted(setting):
     with torch.no_grad():
         before = objective(step)["denoising"]
         h = torch.randn(5, 64)
-        tie = Tie(objective.denoiser.token.weight)
+        tie = TiedGradient(objective.denoiser.token.weight)
         entropy = objective._tied_cross_entropy(h, tie, torch.arange(5))
         objective.denoiser.token.weight[-1] += 1000.0 * torch.sign(h.sum(dim=0))
         torch.testing.assert_close(objective._tied_cross_entropy(h, tie, torch.arange(5)), entropy)

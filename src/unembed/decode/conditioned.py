@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from unembed.model.denoiser import Denoiser, Prepared
-from unembed.model.kept import Kept
-from unembed.model.own_words import OwnWords, likely_words
-from unembed.model.packed import packing
+from unembed.model.fast.kv_cache import KVCache, hidden_with_kv_cache
+from unembed.model.fast.packed_linear import packing
+from unembed.model.fast.word_shortlist import WordShortlist, likely_words
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,12 @@ class Reading:
     """What the model made of a batch's vectors and, where passes build on each other, of its tokens."""
 
     prepared: Prepared
-    kept: Kept | None
+    kv_cache: KVCache | None
 
     def select(self, rows: Tensor) -> Reading:
         """The same for some of the sequences; repeats are allowed."""
-        return Reading(self.prepared.select(rows), None if self.kept is None else self.kept.select(rows))
+        cache = None if self.kv_cache is None else self.kv_cache.select(rows)
+        return Reading(self.prepared.select(rows), cache)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class ConditionedDenoiser:
     guidance: float
     reading: Reading
     free: Reading | None  # the same without the vectors
-    own: OwnWords | None = None  # the words that each sequence is left with, if not all
+    own: WordShortlist | None = None  # the words that each sequence is left with, if not all
 
     @classmethod
     def read(
@@ -60,7 +61,7 @@ class ConditionedDenoiser:
         length = int(lengths[0]) if reuse and len(lengths) else None
 
         def reading(prepared: Prepared) -> Reading:
-            return Reading(prepared, None if length is None else denoiser.keep(prepared, length))
+            return Reading(prepared, None if length is None else KVCache.empty(prepared, length))
 
         free = None
         if guidance:
@@ -84,8 +85,10 @@ class ConditionedDenoiser:
         )
 
     def follow(self, origin: Tensor) -> ConditionedDenoiser:
-        """The same after hypotheses have changed their rows: what is kept of their tokens moves along."""
-        if self.reading.kept is None or torch.equal(origin, torch.arange(len(origin), device=origin.device)):
+        """The same after hypotheses have changed their rows: the KV cache moves along."""
+        if self.reading.kv_cache is None or torch.equal(
+            origin, torch.arange(len(origin), device=origin.device)
+        ):
             return self
         return self.select(origin)
 
@@ -96,7 +99,7 @@ class ConditionedDenoiser:
         """
         size = min(size, logits.shape[1] - len(self.banned))
         entries = likely_words(logits, wanted.nonzero()[:, 0], len(wanted), size)  # [B, S]
-        return replace(self, own=self.denoiser.own_words(entries))
+        return replace(self, own=WordShortlist.gather(self.denoiser, entries))
 
     def spell(self, tokens: Tensor, wanted: Tensor) -> Tensor:
         """Entries for what a step wrote at wanted places, where it chose among each sequence's own words.
@@ -112,7 +115,7 @@ class ConditionedDenoiser:
     def logits(self, tokens: Tensor, t: Tensor, wanted: Tensor) -> Tensor:
         """tokens: [B, L]; t: [B]; wanted: [B, L] with M places; row by row.  # [M, V or S]"""
         asked = wanted.any(dim=1)  # [B] nobody waits for a sequence that wants nothing
-        if self.reading.kept is None and not bool(asked.all()):
+        if self.reading.kv_cache is None and not bool(asked.all()):
             rows = asked.nonzero().squeeze(1)
             return self.select(rows)._logits(tokens[rows], t[rows], wanted[rows])
         return self._logits(tokens, t, wanted)
@@ -131,9 +134,11 @@ class ConditionedDenoiser:
     def _ask(self, tokens: Tensor, t: Tensor, wanted: Tensor, reading: Reading) -> Tensor:
         at = wanted.flatten().nonzero().squeeze(1)  # [M]
         prepared, t = reading.prepared, t.to(reading.prepared.modulation.dtype)
-        if reading.kept is None:
+        if reading.kv_cache is None:
             h = self.denoiser.hidden(tokens, t, prepared, at=at)  # [M, D]
         else:
-            h = self.denoiser.hidden_again(tokens, t, prepared, reading.kept, at=at)
+            h = hidden_with_kv_cache(self.denoiser, tokens, t, prepared, reading.kv_cache, at=at)
         rows = at // tokens.shape[1]  # [M]
-        return self.denoiser.logits(h, rows, prepared, xt=tokens, own=self.own).float()  # [M, V or S]
+        if self.own is not None:
+            return self.own.logits(self.denoiser, h, rows, prepared, tokens).float()  # [M, S]
+        return self.denoiser.logits(h, rows, prepared, xt=tokens).float()  # [M, V]

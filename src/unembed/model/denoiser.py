@@ -6,7 +6,7 @@ the blocks, once a denoising step. `logits` is asked only for the positions that
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,12 +15,13 @@ from torch import Tensor, nn
 from unembed.model.blocks import Block, embedding, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
-from unembed.model.kept import Kept
+from unembed.model.fast.few_positions import block_at
+from unembed.model.fast.packed_linear import linear
 from unembed.model.lexical import LexicalHead
-from unembed.model.own_words import OwnWords
-from unembed.model.packed import linear
-from unembed.model.shortlist import Candidates, Shortlist
 from unembed.model.words_left import WordsLeft
+
+if TYPE_CHECKING:
+    from unembed.model.fast.candidate_softmax import CandidateWeights
 
 LENGTH_HIDDEN = 256
 
@@ -31,7 +32,7 @@ class Prepared(NamedTuple):
     lengths: Tensor  # [B]
     modulation: Tensor  # [B, layers, 4, D]
     lexical: Tensor | None  # [B, V], or [B, C] where candidates were given
-    memory: tuple[tuple[Tensor, Tensor], ...] | None  # a layer: keys and values [B, heads, K, D/heads]
+    memory: tuple[tuple[Tensor, Tensor], ...] | None  # per layer: keys and values [B, heads, K, D/heads]
 
     def split(self, sizes: list[int]) -> list[Prepared]:
         """Consecutive parts of the batch, of these sizes."""
@@ -116,55 +117,41 @@ class Denoiser(nn.Module):
         vectors: Tensor,
         lengths: Tensor,
         *,
-        shortlist: Shortlist | None = None,
+        candidates: CandidateWeights | None = None,
         dropped: Tensor | None = None,
     ) -> Prepared:
         """Read the vectors, once a sequence.
 
-        vectors: [B, vector_dim]; lengths: [B]; shortlist: the only words that will be asked for
-        (training); dropped: [B] samples that must do without their vector (classifier-free guidance).
+        vectors: [B, vector_dim]; lengths: [B]; candidates: the only words that training asks for;
+        dropped: [B] samples that must do without their vector (classifier-free guidance).
         """
         e = self.standardise(vectors)  # [B, vector_dim]
         modulation = self.condition(e, lengths, dropped)  # [B, layers, 4, D]
         if self.lexical is None:
             return Prepared(lengths, modulation, None, None)
-        rows = None if shortlist is None else shortlist.lexical
+        rows = None if candidates is None else candidates.lexical
         lexical = self.lexical(e, rows)  # [B, V or C]
         if dropped is not None:
             # Without its vector a sample knows the words' frequencies and nothing more.
             lexical = torch.where(
                 dropped[:, None], self.lexical.down.bias if rows is None else rows[1], lexical
             )
-        return Prepared(lengths, modulation, lexical, self._remember(lexical, shortlist))
+        return Prepared(lengths, modulation, lexical, self._remember(lexical, candidates))
 
-    def shortlist(self, candidates: Candidates) -> Shortlist:
-        """Gather the candidates' weights, once a training step."""
-        entries = candidates.entries  # [C]
-        rows = F.pad(entries, (0, 1), value=self.config.mask_id)  # [C + 1]
-        down = None if self.lexical is None else self.lexical.down
-        return Shortlist(
-            candidates.place,
-            self.token.weight.index_select(0, rows),
-            self.output_bias[entries],
-            None if down is None else (down.weight.index_select(0, entries), down.bias[entries]),
-        )
-
-    def embed(self, entries: Tensor, shortlist: Shortlist | None = None) -> Tensor:
+    def embed(self, entries: Tensor) -> Tensor:
         """The tokens' vectors, [MASK] included.  # [B, L, D]"""
-        if shortlist is None:
-            out: Tensor = self.token(entries)
-            return out
-        return F.embedding(shortlist.place[entries], shortlist.token)
+        out: Tensor = self.token(entries)
+        return out
 
     def _remember(
-        self, lexical: Tensor, shortlist: Shortlist | None
+        self, lexical: Tensor, candidates: CandidateWeights | None
     ) -> tuple[tuple[Tensor, Tensor], ...] | None:
         """The likeliest words as tokens that every block attends to, so that it can put them in order."""
         if self.memory_score is None:
             return None
         size = min(self.config.memory, lexical.shape[1])
         score, word = lexical.detach().topk(size, dim=1)  # [B, K]
-        table = self.token.weight if shortlist is None else shortlist.token
+        table = self.token.weight if candidates is None else candidates.token
         relative = (score - score.mean(dim=1, keepdim=True))[..., None]  # [B, K, 1]
         tokens = self.input_norm(F.embedding(word, table)) + self.memory_score(relative)  # [B, K, D]
         return tuple(block.attention.keys_values(tokens) for block in self.blocks)  # type: ignore[operator, union-attr]
@@ -193,69 +180,31 @@ class Denoiser(nn.Module):
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
             memory = None if prepared.memory is None else prepared.memory[layer]
-            h = block(h, modulation[:, layer], padding, memory, at if layer == last else None)
+            if at is not None and layer == last:
+                h = block_at(block, h, modulation[:, layer], at, padding, memory)  # type: ignore[arg-type]
+            else:
+                h = block(h, modulation[:, layer], padding, memory)
         out: Tensor = self.output_norm(h)
         return out
 
-    def keep(self, prepared: Prepared, length: int) -> Kept:
-        """Room for what `hidden_again` keeps between the passes over a batch."""
-        batch, layers, _, width = prepared.modulation.shape
-        return Kept.nothing(batch, length, width, layers, prepared.modulation)
-
-    def hidden_again(self, xt: Tensor, t: Tensor, prepared: Prepared, kept: Kept, *, at: Tensor) -> Tensor:
-        """As `hidden`, but what stands since an earlier pass keeps its keys and values.  # [M, D]
-
-        xt: [B, L] tokens and masks; t: [B]; at: [M] rising positions in the flattened [B * L].
-        """
-        places = kept.renew(xt, xt == self.config.mask_id, at)  # [N]
-        h = self.embed(xt.flatten()[places])  # [N, D]
-        if self.position is not None:
-            h = h + self.position.weight[places % xt.shape[1]]
-        h = self.input_norm(h)
-        modulation = self.condition.at_time(prepared.modulation, t)  # [B, layers, 4, D]
-        last = len(self.blocks) - 1
-        for layer, block in enumerate(self.blocks):
-            memory = None if prepared.memory is None else prepared.memory[layer]
-            read = torch.searchsorted(places, at) if layer == last else None  # [M]
-            h = block.renew(h, modulation[:, layer], places, read, kept.layers[layer], memory)  # type: ignore[operator]
-        out: Tensor = self.output_norm(h)
-        return out
-
-    def own_words(self, entries: Tensor) -> OwnWords:
-        """The output layer cut down to each sequence's words [B, S]."""
-        return OwnWords(entries, F.embedding(entries, self.token.weight), self.output_bias[entries])
-
-    def logits(
-        self,
-        h: Tensor,
-        rows: Tensor,
-        prepared: Prepared,
-        *,
-        xt: Tensor,
-        own: OwnWords | None = None,
-    ) -> Tensor:
-        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].
-
-        Of all words, or of those that are each sequence's own.  # [M, V or S]
-        """
-        if own is not None:
-            return own.readout(self.features(h), rows, self.words(prepared, xt))
+    def logits(self, h: Tensor, rows: Tensor, prepared: Prepared, *, xt: Tensor) -> Tensor:
+        """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].  # [M, V]"""
         logits, words = self.readout(h), self.words(prepared, xt)
         return logits if words is None else logits + words[rows]
 
-    def readout(self, h: Tensor, shortlist: Shortlist | None = None) -> Tensor:
-        """The blocks' part of the logits, tied to the input embedding.  # [M, V or C]"""
-        if shortlist is None:
-            return linear(self.features(h), self.token.weight, self.output_bias, last=self.config.vocabulary)
-        return F.linear(self.features(h), shortlist.token[:-1], shortlist.bias)
+    def readout(self, h: Tensor) -> Tensor:
+        """The blocks' part of the logits, tied to the input embedding.  # [M, V]"""
+        return linear(self.features(h), self.token.weight, self.output_bias, last=self.config.vocabulary)
 
-    def words(self, prepared: Prepared, xt: Tensor, shortlist: Shortlist | None = None) -> Tensor | None:
+    def words(
+        self, prepared: Prepared, xt: Tensor, candidates: CandidateWeights | None = None
+    ) -> Tensor | None:
         """The lexical head's part, the same at every masked position of a sequence.  # [B, V or C]"""
         if prepared.lexical is None or self.words_left is None:
             return None
-        place = None if shortlist is None else shortlist.place
+        column = None if candidates is None else candidates.column
         # The lexical head has a loss of its own; the blocks' errors must not bend it.
-        out: Tensor = self.words_left(prepared.lexical.detach(), xt, xt == self.config.mask_id, place)
+        out: Tensor = self.words_left(prepared.lexical.detach(), xt, xt == self.config.mask_id, column)
         return out
 
     def features(self, h: Tensor) -> Tensor:

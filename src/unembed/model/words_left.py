@@ -22,18 +22,18 @@ class WordsLeft(nn.Module):
         self.used = nn.Parameter(torch.tensor([-1.0, -0.5]))  # a and b
         self.used_word = nn.Parameter(torch.zeros(vocabulary))  # a_w
 
-    def forward(self, lexical: Tensor, xt: Tensor, masked: Tensor, place: Tensor | None) -> Tensor:
-        """lexical: [B, V or C]; xt: [B, L]; masked: [B, L] bool; place: [V] columns of candidates, if any.
+    def forward(self, lexical: Tensor, xt: Tensor, masked: Tensor, column: Tensor | None) -> Tensor:
+        """lexical: [B, V or C]; xt: [B, L]; masked: [B, L] bool; column: [V] of the candidates, if any.
 
         Returns logits to be added at every masked position.  # [B, V or C]
         """
         share, count = masked.float().mean(dim=1), masked.sum(dim=1).clamp(min=1)  # [B]
         scale = self.scale[0] + self.scale[1] * share + self.scale[2] / count  # [B]
-        rows, places = (~masked).nonzero(as_tuple=True)
-        words = xt[rows, places]
+        rows, positions = (~masked).nonzero(as_tuple=True)
+        words = xt[rows, positions]
         # A word that stands twice counts once.
         pairs = torch.unique(rows * len(self.used_word) + words)
         rows, words = pairs // len(self.used_word), pairs % len(self.used_word)
-        columns = words if place is None else place[words]
+        columns = words if column is None else column[words]
         less = self.used[0] - self.penalty + self.used_word[words] + self.used[1] * lexical[rows, columns]
         return (scale[:, None] * lexical).index_put((rows, columns), less, accumulate=True)

@@ -15,9 +15,8 @@ from torch import Tensor
 
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.diffusion.schedule import NoiseSchedule
-from unembed.model.shortlist import Candidates
+from unembed.model.fast.candidate_softmax import CandidateDraw, Candidates
 from unembed.model.vocabulary import Vocabulary
-from unembed.train.candidates import CandidateDraw
 from unembed.train.config import TrainConfig
 from unembed.train.dataset import TrainingTexts
 

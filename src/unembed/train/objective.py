@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unembed.model.denoiser import Denoiser, Prepared
-from unembed.model.shortlist import Shortlist
-from unembed.model.tied import Tie
+from unembed.model.fast.candidate_softmax import CandidateWeights
+from unembed.model.fast.tied_gradient import TiedGradient
 from unembed.train.config import TrainConfig
 from unembed.train.corrupted_batch import CorruptedBatch, Group, HeadBatch
 
@@ -23,41 +23,47 @@ class Objective(nn.Module):
 
     def forward(self, step: CorruptedBatch) -> dict[str, Tensor]:
         """Every loss by name, and their weighted sum as `loss`."""
-        shortlist = None if step.candidates is None else self.denoiser.shortlist(step.candidates)
+        candidates = (
+            None if step.candidates is None else CandidateWeights.gather(self.denoiser, step.candidates)
+        )
         groups = step.groups
         # What depends on vectors alone is computed for all groups at once.
         prepared = self.denoiser.prepare(
             torch.cat([group.vectors for group in groups]),
             torch.cat([group.lengths for group in groups]),
-            shortlist=shortlist,
+            candidates=candidates,
             dropped=torch.cat([group.dropped for group in groups])
             if self._config.condition_dropout
             else None,
         )
         parts = prepared.split([len(group.x0) for group in groups])
-        losses = {"denoising": self._denoising(groups, parts, shortlist)}
+        losses = {"denoising": self._denoising(groups, parts, candidates)}
         if step.heads is not None:
-            losses |= self._head_losses([step.heads], None, shortlist)
+            losses |= self._head_losses([step.heads], None, candidates)
         else:
-            losses |= self._head_losses([_as_heads(group) for group in groups], parts, shortlist)
+            losses |= self._head_losses([_as_heads(group) for group in groups], parts, candidates)
         total = losses["denoising"]
         total = total + self._config.lexical_weight * losses.get("lexical", 0.0)
         losses["loss"] = total + self._config.length_weight * losses.get("length", 0.0)
         return losses
 
-    def _denoising(self, groups: list[Group], parts: list[Prepared], shortlist: Shortlist | None) -> Tensor:
+    def _denoising(
+        self, groups: list[Group], parts: list[Prepared], candidates: CandidateWeights | None
+    ) -> Tensor:
         """Equation (4): cross-entropy at masked positions only, weighted sample by sample."""
         denoiser = self.denoiser
         # Where nothing is added to the logits, the token matrix's two uses share a gradient.
-        tie = Tie(denoiser.token.weight) if shortlist is None and denoiser.lexical is None else None
+        tie = TiedGradient(denoiser.token.weight) if candidates is None and denoiser.lexical is None else None
         hidden, words, targets, scales, rows, start = [], [], [], [], [], 0
         for group, prepared in zip(groups, parts, strict=True):
             xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
             at = group.masked.flatten().nonzero().squeeze(1)  # [M]
             row = at // xt.shape[1]  # [M]
-            embedded = denoiser.embed(xt, shortlist) if tie is None else tie.look_up(xt)  # [B, L, D]
+            embedded = (
+                (denoiser if candidates is None else candidates).embed(xt) if tie is None else tie.look_up(xt)
+            )
             hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embedded))  # [M, D]
-            words.append(denoiser.words(prepared, xt, shortlist))  # [B, V or C]
+            words.append(denoiser.words(prepared, xt, candidates))  # [B, V or C]
             targets.append(group.x0.flatten()[at])
             scales.append(group.scale[row])
             rows.append(row + start)
@@ -67,14 +73,16 @@ class Objective(nn.Module):
         if tie is not None:
             entropy = self._tied_cross_entropy(h, tie, target)  # [M]
         else:
-            logits = denoiser.readout(h, shortlist)  # [M, V or C]
+            logits = (
+                denoiser.readout(h) if candidates is None else candidates.readout(denoiser.features(h))
+            )  # [M, V or C]
             if spoken:
                 logits = logits + torch.cat(spoken).index_select(0, torch.cat(rows))
-            column = target if shortlist is None else shortlist.place[target]
+            column = target if candidates is None else candidates.column[target]
             entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
         return (entropy * scale).sum()
 
-    def _tied_cross_entropy(self, h: Tensor, tie: Tie, target: Tensor) -> Tensor:
+    def _tied_cross_entropy(self, h: Tensor, tie: TiedGradient, target: Tensor) -> Tensor:
         """Nothing is added to the logits: one call does it.  # [M]
 
         [MASK]'s row is ruled out by its bias; cutting it off would copy the whole matrix's gradient.
@@ -84,17 +92,17 @@ class Objective(nn.Module):
         return F.linear_cross_entropy(features, weight, target, linear_bias=bias, reduction="none")
 
     def _head_losses(
-        self, batches: list[HeadBatch], parts: list[Prepared] | None, shortlist: Shortlist | None
+        self, batches: list[HeadBatch], parts: list[Prepared] | None, candidates: CandidateWeights | None
     ) -> dict[str, Tensor]:
         """Means over the joint batch. parts: where these vectors' lexical logits exist already."""
         denoiser, lexical, length = self.denoiser, [], []
-        for place, heads in enumerate(batches):
+        for number, heads in enumerate(batches):
             if denoiser.lexical is not None:
-                logits = None if parts is None else parts[place].lexical  # [H, V or C]
+                logits = None if parts is None else parts[number].lexical  # [H, V or C]
                 if logits is None:
                     e = denoiser.standardise(heads.vectors)  # [H, vector_dim]
-                    logits = denoiser.lexical(e, None if shortlist is None else shortlist.lexical)
-                lexical.append(_lexical_loss(logits, heads, shortlist))
+                    logits = denoiser.lexical(e, None if candidates is None else candidates.lexical)
+                lexical.append(_lexical_loss(logits, heads, candidates))
             if denoiser.length_head is not None:
                 guess = denoiser.length_logits(heads.vectors)  # [H, max_length + 1]
                 surprise = F.cross_entropy(guess, heads.lengths, reduction="none")  # [H]
@@ -103,10 +111,10 @@ class Objective(nn.Module):
         return {name: torch.stack(values).sum() for name, values in named.items() if values}
 
 
-def _lexical_loss(logits: Tensor, heads: HeadBatch, shortlist: Shortlist | None) -> Tensor:
+def _lexical_loss(logits: Tensor, heads: HeadBatch, candidates: CandidateWeights | None) -> Tensor:
     """Multi-label: is this word in the text? A sum over words, a token's share, a mean over texts."""
     entries, real = heads.entries, heads.real  # [H, L]
-    columns = entries if shortlist is None else shortlist.place[entries]  # [H, L]
+    columns = entries if candidates is None else candidates.column[entries]  # [H, L]
     rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)
     present = torch.zeros_like(logits)
     present[rows[real], columns[real]] = 1.0  # [H, V or C]

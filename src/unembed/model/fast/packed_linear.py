@@ -3,10 +3,10 @@
 A product of a few rows spends most of its time fetching the weights, and a plain row-major matrix is
 rearranged on the way, every time. Decoding asks the same matrices again and again, so a copy in the
 kernel's own order pays from the second pass on. With many rows the rearranging no longer shows, and the
-plain product is as fast or faster.
+plain product is as fast or faster. The result is the same up to rounding.
 
 The copies take as much memory as the weights. They are made where decoding first needs them, never in
-training, and live no longer than the weights: changed or moved weights are packed anew, and the copies
+training, and live no longer than the weights: changed or moved weights are packed again, and the copies
 of those that learn or have left the CPU are dropped.
 """
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -66,6 +66,17 @@ def linear(
     elif len(_copies) and (product is not None or torch.is_grad_enabled()):
         _copies.pop(weight, None)
     return F.linear(x, weight if whole else weight[part[0] : part[1]], bias)
+
+
+class PackedLinear(nn.Linear):
+    """`nn.Linear`, packed within `packing()`. Its weights are named and stored like any linear layer's."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight, self.bias)
+
+    def rows(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
+        """Some of its outputs, those from `first` up to `last`.  # [..., last - first]"""
+        return linear(x, self.weight, self.bias, first, last)
 
 
 def _packable(x: Tensor, weight: Tensor) -> bool:

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unembed.model import packed
-from unembed.model.packed import ROWS, linear, packing
+from unembed.model.fast import packed_linear as packed
+from unembed.model.fast.packed_linear import ROWS, linear, packing
 
 pytestmark = pytest.mark.skipif(packed._product() is None, reason="this build of torch has no oneDNN")
 

@@ -1,7 +1,7 @@
-"""The token matrix stands at the input and at the output; in training, one gradient serves both uses.
+"""The token matrix stands at the input and at the output; in training, one gradient serves both uses. Exact.
 
-The output's gradient is as large as the matrix, the input's touches a few rows. Left to themselves they
-would be made apart, the second one from hundreds of megabytes of zeros, and added up.
+The output's gradient is as large as the matrix, the input's touches a few rows. By default autograd makes
+two, the second one from hundreds of megabytes of zeros, and adds them up.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-class Tie:
+class TiedGradient:
     """One step's use of a matrix at both ends. The input's backward pass comes last, and takes both."""
 
     def __init__(self, weight: Tensor) -> None:
@@ -33,7 +33,7 @@ class Tie:
 
 class _Output(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, tie: Tie) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, tie: TiedGradient) -> Tensor:
         ctx.tie = tie
         return weight.view_as(weight)
 
@@ -45,7 +45,7 @@ class _Output(torch.autograd.Function):
 
 class _Input(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, entries: Tensor, tie: Tie) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, entries: Tensor, tie: TiedGradient) -> Tensor:
         ctx.save_for_backward(entries)
         ctx.tie, ctx.rows = tie, len(weight)
         return F.embedding(entries, weight)
