@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unembed.diffusion.corrupt import corrupt, sample_times
-from unembed.diffusion.loss import weighted_bound
+from unembed.diffusion.loss import bound_weights, weighted_bound
 from unembed.diffusion.schedule import Exponential, Linear
 
 SYMBOLS, LENGTH = 4, 5
@@ -62,7 +62,7 @@ def test_the_bound_with_the_exact_posterior_is_the_entropy(language, schedule):
         lengths = torch.full((256,), LENGTH)
         masked, any_masked = corrupt(schedule.alpha(t), lengths, LENGTH, generator)
         cross_entropy, rows = exact_cross_entropy(sentences, probability, x0, masked)
-        bound = weighted_bound(cross_entropy, rows, schedule.weight(t), any_masked, lengths)
+        bound = weighted_bound(cross_entropy, rows, bound_weights(schedule.weight(t), any_masked, lengths))
         batches.append(float(bound.mean()) * LENGTH)
     estimate = torch.tensor(batches, dtype=torch.double)
     error = float(estimate.std() / len(batches) ** 0.5)
@@ -74,5 +74,5 @@ def test_each_weight_reaches_its_own_sample_only():
     cross_entropy = torch.tensor([1.0, 2.0, 4.0])
     rows = torch.tensor([0, 0, 1])
     weight, any_masked = torch.tensor([10.0, 0.5]), torch.tensor([0.5, 1.0])
-    bound = weighted_bound(cross_entropy, rows, weight, any_masked, torch.tensor([2, 4]))
+    bound = weighted_bound(cross_entropy, rows, bound_weights(weight, any_masked, torch.tensor([2, 4])))
     assert bound.tolist() == [10.0 * 0.5 * 3.0 / 2, 0.5 * 4.0 / 4]

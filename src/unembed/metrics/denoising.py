@@ -54,33 +54,55 @@ def denoise(
     # What is beyond the model's longest text is not asked for.
     lengths = np.array([min(len(row), denoiser.config.max_length) for row in tokens])
     longest = denoiser.config.max_length if vocabulary.fixed_length else int(lengths.max())
-    entries = np.full((len(tokens), longest), vocabulary.unknown, dtype=np.int64)  # [B, L]
+    sizes = np.full_like(lengths, longest) if vocabulary.fixed_length else lengths  # [B] positions
+    entries = _entries(vocabulary, tokens, lengths, longest)  # [B, L]
+    masked = _masks(sizes, longest, ratio, seeds)  # [B, L]
+    right = _predict(denoiser, vocabulary, vectors, entries, masked, sizes) == entries[masked]  # [M]
+    hits = np.zeros_like(masked)
+    hits[masked] = right
+    counted = masked & (np.arange(longest) < lengths[:, None])  # [B, L]
+    hits &= counted
+    return np.stack([hits.sum(axis=1), counted.sum(axis=1)], axis=1).astype(np.float64)
+
+
+def _entries(
+    vocabulary: Vocabulary, tokens: Sequence[Sequence[int]], lengths: NDArray[np.int64], longest: int
+) -> NDArray[np.int64]:
+    """The texts in the model's vocabulary, filled up to the longest.  # [B, L]"""
+    entries = np.full((len(tokens), longest), vocabulary.unknown, dtype=np.int64)
     for row, ids in enumerate(tokens):
         cut = ids[:longest]
         entries[row, : len(cut)] = vocabulary.encode(np.asarray(cut, dtype=np.int64))
-    sizes = lengths
-    if vocabulary.fixed_length:
-        entries = vocabulary.close(entries, lengths, longest)
-        sizes = np.full_like(lengths, longest)
-    masked = np.zeros(entries.shape, dtype=bool)  # [B, L]
+    return vocabulary.close(entries, lengths, longest) if vocabulary.fixed_length else entries
+
+
+def _masks(
+    sizes: NDArray[np.int64], longest: int, ratio: float, seeds: Sequence[int]
+) -> NDArray[np.bool_]:  # [B, L]
+    masked = np.zeros((len(sizes), longest), dtype=bool)
     for row, (size, seed) in enumerate(zip(sizes.tolist(), seeds, strict=True)):
         count = max(1, round(ratio * size))
         masked[row, np.random.default_rng(seed).permutation(size)[:count]] = True
+    return masked
 
+
+def _predict(
+    denoiser: Denoiser,
+    vocabulary: Vocabulary,
+    vectors: NDArray[np.float32],
+    entries: NDArray[np.int64],
+    masked: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The likeliest entry at every masked position, in one pass.  # [M]"""
     device = denoiser.token.weight.device
-    x0 = torch.from_numpy(entries).to(device)  # [B, L]
     where = torch.from_numpy(masked).to(device)  # [B, L]
     size = torch.from_numpy(sizes).to(device)  # [B]
-    padding = torch.arange(longest, device=device) >= size[:, None]  # [B, L]
-    xt = torch.where(where, denoiser.config.mask_id, x0)  # [B, L]
-    prepared = denoiser.prepare(torch.from_numpy(vectors).to(device), size)
+    xt = torch.from_numpy(entries).to(device).masked_fill(where, denoiser.config.mask_id)  # [B, L]
+    padding = torch.arange(xt.shape[1], device=device) >= size[:, None]  # [B, L]
     t = where.sum(dim=1) / size  # [B]
-    h = denoiser.hidden(xt, t, prepared, padding if bool(padding.any()) else None)  # [B, L, D]
-    rows, columns = where.nonzero(as_tuple=True)  # [M]
-    logits = denoiser.logits(h[rows, columns], rows, prepared, xt=xt)  # [M, V]
+    e = torch.from_numpy(vectors).to(device)
+    logits = denoiser(xt, t, e, size, padding if bool(padding.any()) else None)  # [M, V]
     logits[:, vocabulary.unknown] = -torch.inf
-    right = torch.zeros_like(where)
-    right[rows, columns] = logits.argmax(dim=1) == x0[rows, columns]
-    counted = masked & (np.arange(longest) < lengths[:, None])  # [B, L]
-    hits = right.cpu().numpy() & counted
-    return np.stack([hits.sum(axis=1), counted.sum(axis=1)], axis=1).astype(np.float64)
+    best: NDArray[np.int64] = logits.argmax(dim=1).cpu().numpy()
+    return best

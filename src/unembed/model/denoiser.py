@@ -1,7 +1,8 @@
 """The denoiser: tokens with masks, a time and a vector in; a distribution over tokens out.
 
-The work is divided by what it depends on. `prepare` reads the vector, once a sequence. `hidden` runs
-the blocks, once a denoising step. `logits` is asked only for the positions that need them.
+The work is divided by what it depends on. `prepare` reads the vector, once per sequence. `hidden` runs
+the blocks, once per denoising step. `logits` is computed only at the positions that need it. `forward`
+is the three in a row. What makes them faster is in `fast/`.
 """
 
 from __future__ import annotations
@@ -112,6 +113,19 @@ class Denoiser(nn.Module):
         if self.memory_score is not None:
             nn.init.zeros_(self.memory_score.weight)
 
+    def forward(
+        self, xt: Tensor, t: Tensor, vectors: Tensor, lengths: Tensor, padding: Tensor | None = None
+    ) -> Tensor:
+        """The whole model in one call: logits at every masked position, row by row.  # [M, V]
+
+        xt: [B, L] tokens and masks; t: [B]; vectors: [B, vector_dim]; lengths: [B]; padding: [B, L] true
+        beyond a sequence's length. Decoding calls the three parts itself, and `prepare` only once.
+        """
+        at = (xt == self.config.mask_id).flatten().nonzero().squeeze(1)  # [M]
+        prepared = self.prepare(vectors, lengths)
+        h = self.hidden(xt, t, prepared, padding, at=at)  # [M, D]
+        return self.logits(h, at // xt.shape[1], prepared, xt=xt)
+
     def prepare(
         self,
         vectors: Tensor,
@@ -120,7 +134,7 @@ class Denoiser(nn.Module):
         candidates: CandidateWeights | None = None,
         dropped: Tensor | None = None,
     ) -> Prepared:
-        """Read the vectors, once a sequence.
+        """Read the vectors, once per sequence.
 
         vectors: [B, vector_dim]; lengths: [B]; candidates: the only words that training asks for;
         dropped: [B] samples that must do without their vector (classifier-free guidance).

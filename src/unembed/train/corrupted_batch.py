@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.diffusion.corrupt import corrupt, sample_times
+from unembed.diffusion.loss import bound_weights
 from unembed.diffusion.schedule import NoiseSchedule
 from unembed.model.fast.candidate_softmax import CandidateDraw, Candidates
 from unembed.model.vocabulary import Vocabulary
@@ -34,7 +35,7 @@ ALONE = Rank()
 
 @dataclass
 class Group:
-    """Samples of one length, corrupted. `scale` holds every weight of the loss, one a sample."""
+    """Samples of one length, corrupted. `scale` holds every weight of the loss, one per sample."""
 
     x0: Tensor  # [B, L] entries
     masked: Tensor  # [B, L] bool
@@ -130,7 +131,7 @@ class BatchMaker:
             lengths=torch.from_numpy(lengths),
             vectors=torch.from_numpy(self._texts.vectors(indices)),
             dropped=dropped,
-            scale=self._schedule.weight(t) * any_masked / size_each,  # [B] equation (4), per token
+            scale=bound_weights(self._schedule.weight(t), any_masked, size_each),
             share=torch.ones(len(indices)),
         )
 

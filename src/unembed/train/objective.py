@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unembed.diffusion.loss import weighted_bound
 from unembed.model.denoiser import Denoiser, Prepared
 from unembed.model.fast.candidate_softmax import CandidateWeights
 from unembed.model.fast.tied_gradient import TiedGradient
@@ -54,7 +55,7 @@ class Objective(nn.Module):
         denoiser = self.denoiser
         # Where nothing is added to the logits, the token matrix's two uses share a gradient.
         tie = TiedGradient(denoiser.token.weight) if candidates is None and denoiser.lexical is None else None
-        hidden, words, targets, scales, rows, start = [], [], [], [], [], 0
+        hidden, words, targets, rows, start = [], [], [], [], 0
         for group, prepared in zip(groups, parts, strict=True):
             xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
             at = group.masked.flatten().nonzero().squeeze(1)  # [M]
@@ -65,10 +66,9 @@ class Objective(nn.Module):
             hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embedded))  # [M, D]
             words.append(denoiser.words(prepared, xt, candidates))  # [B, V or C]
             targets.append(group.x0.flatten()[at])
-            scales.append(group.scale[row])
             rows.append(row + start)
             start += len(xt)
-        h, target, scale = torch.cat(hidden), torch.cat(targets), torch.cat(scales)
+        h, target, sample = torch.cat(hidden), torch.cat(targets), torch.cat(rows)
         spoken = [word for word in words if word is not None]
         if tie is not None:
             entropy = self._tied_cross_entropy(h, tie, target)  # [M]
@@ -77,10 +77,10 @@ class Objective(nn.Module):
                 denoiser.readout(h) if candidates is None else candidates.readout(denoiser.features(h))
             )  # [M, V or C]
             if spoken:
-                logits = logits + torch.cat(spoken).index_select(0, torch.cat(rows))
+                logits = logits + torch.cat(spoken).index_select(0, sample)
             column = target if candidates is None else candidates.column[target]
             entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
-        return (entropy * scale).sum()
+        return weighted_bound(entropy, sample, torch.cat([group.scale for group in groups])).sum()
 
     def _tied_cross_entropy(self, h: Tensor, tie: TiedGradient, target: Tensor) -> Tensor:
         """Nothing is added to the logits: one call does it.  # [M]

@@ -11,17 +11,20 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
 
 from unembed.decode.denoising_loop import decode_all
 from unembed.decode.registry import make_decoder
 from unembed.diffusion.corrupt import corrupt, sample_times
-from unembed.diffusion.loss import weighted_bound
-from unembed.diffusion.schedule import schedule_named
+from unembed.diffusion.loss import bound_weights, weighted_bound
+from unembed.diffusion.schedule import NoiseSchedule, schedule_named
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.denoiser import Denoiser
+from unembed.model.vocabulary import Vocabulary
 from unembed.train.dataset import TrainingTexts
 
 VALIDATION_SEED = 20_240
@@ -38,8 +41,8 @@ class Sample(NamedTuple):
     examples: list[tuple[str, str]]  # original, recovered
 
 
-def spread_indices(texts: TrainingTexts, size: int) -> np.ndarray:
-    """The same `size` texts whenever it is asked."""
+def spread_indices(texts: TrainingTexts, size: int) -> NDArray[np.int64]:
+    """`size` texts, spread evenly over all: always the same ones."""
     return np.unique(np.linspace(0, len(texts) - 1, size).astype(np.int64))
 
 
@@ -47,42 +50,55 @@ def spread_indices(texts: TrainingTexts, size: int) -> np.ndarray:
 def validation_bound(
     denoiser: Denoiser, checkpoint: Checkpoint, texts: TrainingTexts, *, size: int, noise: str
 ) -> float:
-    """Equation (4) in nats a token, over the full vocabulary, on a corruption that never changes."""
+    """Equation (4) in nats per token, over the full vocabulary, on a corruption that never changes."""
     schedule = schedule_named(noise)
     generator = torch.Generator().manual_seed(VALIDATION_SEED)
-    device = denoiser.output_bias.device
-    vocabulary, config = checkpoint.vocabulary, denoiser.config
-    bounds = []
     chosen = spread_indices(texts, size)
-    for length in np.unique(texts.lengths[chosen]) if not vocabulary.fixed_length else [0]:
-        bucket = chosen[texts.lengths[chosen] == length] if length else chosen
-        for start in range(0, len(bucket), CHUNK):
-            part = bucket[start : start + CHUNK]
-            entries = vocabulary.encode(texts.tokens(part))
-            if vocabulary.fixed_length:
-                entries = vocabulary.close(entries, texts.lengths[part], config.max_length)
-            x0 = torch.from_numpy(entries)
-            positions = torch.full((len(part),), x0.shape[1])
-            t = sample_times(len(part), generator)
-            masked, any_masked = corrupt(schedule.alpha(t), positions, x0.shape[1], generator)
-            xt = x0.masked_fill(masked, config.mask_id).to(device)  # [B, L]
-            vectors = torch.from_numpy(texts.vectors(part)).to(device)
-            lengths = torch.from_numpy(texts.lengths[part]).to(device)
-            prepared = denoiser.prepare(vectors, lengths)
-            at = masked.flatten().nonzero().squeeze(1).to(device)  # [M]
-            rows = at // x0.shape[1]  # [M]
-            h = denoiser.hidden(xt, t.to(device), prepared, at=at)  # [M, D]
-            logits = denoiser.logits(h, rows, prepared, xt=xt)  # [M, V]
-            entropy = F.cross_entropy(logits.float(), x0.to(device).flatten()[at], reduction="none").cpu()
-            bounds.append(weighted_bound(entropy, rows.cpu(), schedule.weight(t), any_masked, positions))
+    bounds = [
+        _bound(denoiser, checkpoint.vocabulary, texts, part, schedule, generator)
+        for bucket in _buckets(texts.lengths[chosen], mixed=checkpoint.vocabulary.fixed_length)
+        for part in np.split(chosen[bucket], range(CHUNK, len(bucket), CHUNK))
+    ]
     return float(torch.cat(bounds).mean())
+
+
+def _buckets(lengths: NDArray[np.int64], *, mixed: bool) -> list[NDArray[np.int64]]:
+    """Rows of equal length, shortest first; all rows at once where every text fills the model's length."""
+    if mixed:
+        return [np.arange(len(lengths))]
+    return [np.nonzero(lengths == length)[0] for length in np.unique(lengths)]
+
+
+def _bound(
+    denoiser: Denoiser,
+    vocabulary: Vocabulary,
+    texts: TrainingTexts,
+    part: NDArray[np.int64],
+    schedule: NoiseSchedule,
+    generator: torch.Generator,
+) -> Tensor:
+    """The bound of a few texts of one length.  # [B]"""
+    device = denoiser.output_bias.device
+    entries = vocabulary.encode(texts.tokens(part))
+    if vocabulary.fixed_length:
+        entries = vocabulary.close(entries, texts.lengths[part], denoiser.config.max_length)
+    x0 = torch.from_numpy(entries)  # [B, L]
+    positions = torch.full((len(part),), x0.shape[1])  # [B]
+    t = sample_times(len(part), generator)  # [B]
+    masked, any_masked = corrupt(schedule.alpha(t), positions, x0.shape[1], generator)
+    xt = x0.masked_fill(masked, denoiser.config.mask_id)  # [B, L]
+    vectors, lengths = torch.from_numpy(texts.vectors(part)), torch.from_numpy(texts.lengths[part])
+    logits = denoiser(xt.to(device), t.to(device), vectors.to(device), lengths.to(device))  # [M, V]
+    entropy = F.cross_entropy(logits.float(), x0[masked].to(device), reduction="none").cpu()  # [M]
+    weights = bound_weights(schedule.weight(t), any_masked, positions)
+    return weighted_bound(entropy, masked.nonzero()[:, 0], weights)
 
 
 @torch.no_grad()
 def free_running(
     denoiser: Denoiser, checkpoint: Checkpoint, texts: TrainingTexts, *, size: int, show: int = 3
 ) -> Sample:
-    """Recover texts from nothing but vector and length, one token a pass, the surest first."""
+    """Recover texts from nothing but vector and length, one token per pass, the surest first."""
     chosen = spread_indices(texts, size)
     device = denoiser.output_bias.device
     vocabulary = checkpoint.vocabulary
