@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from unembed.model.condition import time_features
 from unembed.model.denoiser import Denoiser
-from unembed.train.corrupted_batch import CorruptedBatch, Group
-from unembed.train.objective import Objective
+from unembed.training.corrupted_batch import CorruptedBatch, Group
+from unembed.training.objective import Objective
 
 
 class Naive(nn.Module):

@@ -15,10 +15,10 @@ import json
 from pathlib import Path
 
 from unembed.cli.options import read_config_file
-from unembed.train.config import TrainConfig
-from unembed.train.dataset import open_corpus
-from unembed.train.training_loop import train
-from unembed.train.validate import free_running
+from unembed.training.config import TrainConfig
+from unembed.training.dataset import open_corpus
+from unembed.training.training_loop import train
+from unembed.training.validate import free_running
 
 CONFIG = Path(__file__).parent.parent / "src/unembed/configs/compact-minilm.yaml"
 

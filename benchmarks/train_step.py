@@ -40,12 +40,12 @@ from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
 from unembed.model.fast.candidate_softmax import CandidateDraw
-from unembed.train.config import TrainConfig
-from unembed.train.corrupted_batch import CorruptedBatch, Group, HeadBatch
-from unembed.train.ema import Average
-from unembed.train.objective import Objective
-from unembed.train.optimiser import make_optimiser
-from unembed.train.process import keep_freed_memory
+from unembed.training.config import TrainConfig
+from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
+from unembed.training.ema import Average
+from unembed.training.objective import Objective
+from unembed.training.optimiser import make_optimiser
+from unembed.training.process import keep_freed_memory
 
 CONFIGS = Path(__file__).parent.parent / "src" / "unembed" / "configs"
 PEAK_SIZE = 1536

@@ -10,7 +10,7 @@ import toy
 from unembed.cli.model import command
 from unembed.errors import DataError, UnavailableError
 from unembed.model.checkpoint import WEIGHTS, load_checkpoint
-from unembed.train.save import save_checkpoint
+from unembed.training.save import save_checkpoint
 
 
 @pytest.fixture

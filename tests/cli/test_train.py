@@ -20,7 +20,7 @@ from unembed.cli.options import build_config
 from unembed.cli.train import command, find_config, packaged_configs
 from unembed.data.prepared import PreparedData
 from unembed.errors import DataError, MismatchError, MissingExtraError, UsageError
-from unembed.train.config import TrainConfig
+from unembed.training.config import TrainConfig
 
 SMALL = [
     *("--layers", "1", "--hidden", "16", "--heads", "2", "--ffn", "16", "--length", "given"),

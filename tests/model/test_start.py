@@ -5,7 +5,7 @@ import sys
 
 import tiny
 import toy
-from unembed.train.save import save_checkpoint
+from unembed.training.save import save_checkpoint
 
 
 def test_loading_a_checkpoint_leaves_the_compiler_alone(tmp_path, toy_encoder):

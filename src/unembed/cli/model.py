@@ -62,7 +62,7 @@ def show(model: str, as_json: bool) -> None:
 def export(model: str, output: Path, dtype: Storage, repeat_penalty: float | None, as_json: bool) -> None:
     """Write MODEL as a folder to ship: whole, or not at all."""
     from unembed.model.checkpoint import WEIGHTS, Checkpoint
-    from unembed.train.save import save_checkpoint
+    from unembed.training.save import save_checkpoint
 
     checkpoint = Checkpoint.from_pretrained(model)
     if repeat_penalty is not None:

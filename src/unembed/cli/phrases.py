@@ -9,7 +9,7 @@ import click
 
 from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import build_config, options_from
-from unembed.train.phrases import PhrasesConfig
+from unembed.training.phrases import PhrasesConfig
 
 _EXAMPLES = """\b
 Examples:
@@ -34,7 +34,7 @@ def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> No
     settings = build_config(PhrasesConfig, typed)
     from unembed.model.checkpoint import Checkpoint
     from unembed.model.phrases import PHRASES
-    from unembed.train.phrases import count_phrases
+    from unembed.training.phrases import count_phrases
 
     counted = count_phrases(settings, Checkpoint.from_pretrained(str(model)), quiet=as_json)
     file = output if output is not None else model / PHRASES

@@ -11,9 +11,9 @@ from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import build_config, options_from
 
 if TYPE_CHECKING:
-    from unembed.train.trainer_state import Progress
+    from unembed.training.trainer_state import Progress
 
-from unembed.train.surrogate_config import SurrogateTrainConfig
+from unembed.training.surrogate_config import SurrogateTrainConfig
 
 _EXAMPLES = """\b
 Examples:
@@ -42,7 +42,7 @@ def command(config: Path | None, as_json: bool, **typed: Any) -> None:
     """
     settings = build_config(SurrogateTrainConfig, typed, file=config)
     from unembed.progress import progress_bar
-    from unembed.train.surrogate_training import train_surrogate
+    from unembed.training.surrogate_training import train_surrogate
 
     done = 0
     last: dict[str, Any] = {}

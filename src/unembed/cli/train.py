@@ -14,10 +14,10 @@ from unembed.cli.sections import SectionedCommand
 from unembed.cli.watch import TrainingDisplay
 from unembed.errors import UsageError
 from unembed.extras import require
-from unembed.train.config import SECTIONS, TrainConfig
+from unembed.training.config import SECTIONS, TrainConfig
 
 if TYPE_CHECKING:
-    from unembed.train.trainer_state import Progress
+    from unembed.training.trainer_state import Progress
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 
@@ -66,7 +66,7 @@ def command(config: str | None, plot: Path | None, as_json: bool, **typed: Any) 
 
     from accelerate import PartialState
 
-    from unembed.train.training_loop import train
+    from unembed.training.training_loop import train
 
     with TrainingDisplay(settings, silent=as_json) as display:
 
@@ -102,7 +102,7 @@ def find_config(name: str | None) -> Path | None:
 
 
 def _draw(folder: Path, *, as_json: bool) -> None:
-    from unembed.train.curves import draw_curves
+    from unembed.training.curves import draw_curves
 
     drawn = [str(path) for path in draw_curves(folder)]
     best = folder / "best"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from unembed.cli.console import say
 
 if TYPE_CHECKING:
-    from unembed.train.config import TrainConfig
-    from unembed.train.trainer_state import Progress
+    from unembed.training.config import TrainConfig
+    from unembed.training.trainer_state import Progress
 
 PLAIN_EVERY = 10.0  # seconds between plain lines about the loss
 RATE_OVER = 30.0  # seconds that the rate is measured over

@@ -1,0 +1,130 @@
+"""The texts and vectors of a run: one or more prepared folders as one dataset, read by index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unembed.data.prepared import PreparedData, Split
+from unembed.errors import DataError, MismatchError, UsageError
+from unembed.training.config import TrainConfig
+
+COUNT_CHUNK = 65_536
+
+
+class TrainingTexts:
+    """One side of one or more prepared folders, filtered by length."""
+
+    def __init__(
+        self, splits: Sequence[Split], *, min_tokens: int, max_tokens: int, limit: int | None = None
+    ) -> None:
+        lengths = [split.lengths.astype(np.int64) for split in splits]
+        starts = np.cumsum([0, *map(len, lengths)])
+        joined = np.concatenate(lengths)
+        kept = np.nonzero((joined >= min_tokens) & (joined <= max_tokens))[0]
+        if limit is not None:
+            # A spread over all folders, the same for every seed: folders are shuffled already.
+            kept = kept[np.linspace(0, len(kept) - 1, limit).astype(np.int64)] if limit < len(kept) else kept
+        if not len(kept):
+            raise DataError(
+                f"No text of {min_tokens} to {max_tokens} tokens is in the data's {splits[0].name} split."
+            )
+        self._splits = list(splits)
+        self._folder = np.searchsorted(starts, kept, side="right") - 1  # [N]
+        self._row = kept - starts[self._folder]  # [N]
+        self.lengths: NDArray[np.int64] = joined[kept]  # [N]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def tokens(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:  # [n, longest]
+        """Token ids, padded with -1."""
+        out = np.full((len(indices), int(self.lengths[indices].max())), -1, dtype=np.int64)
+        for place, part in self._parts(indices):
+            tokens = part[0].tokens(part[1])
+            out[place, : tokens.shape[1]] = tokens
+        beyond = np.arange(out.shape[1]) >= self.lengths[indices][:, None]
+        out[beyond] = -1
+        return out
+
+    def vectors(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:  # [n, D]
+        """The vectors to invert."""
+        parts = [(place, split.vectors(rows)) for place, (split, rows) in self._parts(indices)]
+        out = np.empty((len(indices), parts[0][1].shape[1]), dtype=np.float32)
+        for place, vectors in parts:
+            out[place] = vectors
+        return out
+
+    def texts(self, indices: NDArray[np.int64]) -> list[str]:
+        """The texts that the vectors were made of."""
+        out = [""] * len(indices)
+        for place, (split, rows) in self._parts(indices):
+            for where, text in zip(place.tolist(), split.texts(rows), strict=True):
+                out[where] = text
+        return out
+
+    def _parts(
+        self, indices: NDArray[np.int64]
+    ) -> list[tuple[NDArray[np.int64], tuple[Split, NDArray[np.int64]]]]:
+        folders = self._folder[indices]
+        return [
+            (place, (self._splits[folder], self._row[indices[place]]))
+            for folder in np.unique(folders).tolist()
+            for place in [np.nonzero(folders == folder)[0]]
+        ]
+
+
+class Corpus(NamedTuple):
+    """The data of a run."""
+
+    folders: list[PreparedData]
+    train: TrainingTexts
+    validation: TrainingTexts
+
+
+def open_corpus(config: TrainConfig) -> Corpus:
+    """The texts that a configuration names."""
+    top = config.max_tokens or config.max_length
+    return open_folders(config.data, min_tokens=config.min_tokens, max_tokens=top, limit=config.limit)
+
+
+def open_folders(
+    paths: Sequence[Path], *, min_tokens: int, max_tokens: int, limit: int | None = None
+) -> Corpus:
+    """Open every folder; vectors of different encoders, or tokens of different tokenizers, do not mix."""
+    folders = [PreparedData.open(path) for path in paths]
+    if not folders:
+        raise UsageError("There is no data to train on.", hint="Give prepared data with --data.")
+    first = folders[0].manifest
+    for data in folders[1:]:
+        for name, mine, theirs in (
+            ("encoder", first.encoder.digest, data.manifest.encoder.digest),
+            ("tokenizer", first.tokenizer.digest, data.manifest.tokenizer.digest),
+        ):
+            if mine != theirs:
+                raise MismatchError(
+                    f"{data.folder} was prepared with another {name} than {folders[0].folder}."
+                )
+    sides = [
+        TrainingTexts(
+            [data.split(side) for data in folders],
+            min_tokens=min_tokens,
+            max_tokens=max_tokens,
+            limit=limit if side == "train" else None,
+        )
+        for side in ("train", "validation")
+    ]
+    return Corpus(folders, sides[0], sides[1])
+
+
+def count_tokens(texts: TrainingTexts, size: int) -> NDArray[np.int64]:
+    """How often each of the tokenizer's tokens occurs.  # [tokenizer's vocabulary]"""
+    counts = np.zeros(size, dtype=np.int64)
+    for start in range(0, len(texts), COUNT_CHUNK):
+        tokens = texts.tokens(np.arange(start, min(start + COUNT_CHUNK, len(texts))))
+        counts += np.bincount(tokens[tokens >= 0], minlength=size)
+    return counts

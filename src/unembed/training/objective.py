@@ -1,0 +1,128 @@
+"""What a training step minimises: the denoising bound, the words, the length."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unembed.diffusion.loss import weighted_bound
+from unembed.model.denoiser import Denoiser, Prepared
+from unembed.model.fast.candidate_softmax import CandidateWeights
+from unembed.model.fast.tied_gradient import TiedGradient
+from unembed.training.config import TrainConfig
+from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
+
+
+class Objective(nn.Module):
+    """The denoiser and its losses as one module, so that gradients are averaged across processes."""
+
+    def __init__(self, denoiser: Denoiser, config: TrainConfig) -> None:
+        super().__init__()
+        self.denoiser = denoiser
+        self._config = config
+
+    def forward(self, step: CorruptedBatch) -> dict[str, Tensor]:
+        """Every loss by name, and their weighted sum as `loss`."""
+        candidates = (
+            None if step.candidates is None else CandidateWeights.gather(self.denoiser, step.candidates)
+        )
+        groups = step.groups
+        # What depends on vectors alone is computed for all groups at once.
+        prepared = self.denoiser.prepare(
+            torch.cat([group.vectors for group in groups]),
+            torch.cat([group.lengths for group in groups]),
+            candidates=candidates,
+            dropped=torch.cat([group.dropped for group in groups])
+            if self._config.condition_dropout
+            else None,
+        )
+        parts = prepared.split([len(group.x0) for group in groups])
+        losses = {"denoising": self._denoising(groups, parts, candidates)}
+        if step.heads is not None:
+            losses |= self._head_losses([step.heads], None, candidates)
+        else:
+            losses |= self._head_losses([_as_heads(group) for group in groups], parts, candidates)
+        total = losses["denoising"]
+        total = total + self._config.lexical_weight * losses.get("lexical", 0.0)
+        losses["loss"] = total + self._config.length_weight * losses.get("length", 0.0)
+        return losses
+
+    def _denoising(
+        self, groups: list[Group], parts: list[Prepared], candidates: CandidateWeights | None
+    ) -> Tensor:
+        """Equation (4): cross-entropy at masked positions only, weighted sample by sample."""
+        denoiser = self.denoiser
+        # Where nothing is added to the logits, the token matrix's two uses share a gradient.
+        tie = TiedGradient(denoiser.token.weight) if candidates is None and denoiser.lexical is None else None
+        hidden, words, targets, rows, start = [], [], [], [], 0
+        for group, prepared in zip(groups, parts, strict=True):
+            xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
+            at = group.masked.flatten().nonzero().squeeze(1)  # [M]
+            row = at // xt.shape[1]  # [M]
+            embedded = (
+                (denoiser if candidates is None else candidates).embed(xt) if tie is None else tie.look_up(xt)
+            )
+            hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embedded))  # [M, D]
+            words.append(denoiser.words(prepared, xt, candidates))  # [B, V or C]
+            targets.append(group.x0.flatten()[at])
+            rows.append(row + start)
+            start += len(xt)
+        h, target, sample = torch.cat(hidden), torch.cat(targets), torch.cat(rows)
+        spoken = [word for word in words if word is not None]
+        if tie is not None:
+            entropy = self._tied_cross_entropy(h, tie, target)  # [M]
+        else:
+            logits = (
+                denoiser.readout(h) if candidates is None else candidates.readout(denoiser.features(h))
+            )  # [M, V or C]
+            if spoken:
+                logits = logits + torch.cat(spoken).index_select(0, sample)
+            column = target if candidates is None else candidates.column[target]
+            entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
+        return weighted_bound(entropy, sample, torch.cat([group.scale for group in groups])).sum()
+
+    def _tied_cross_entropy(self, h: Tensor, tie: TiedGradient, target: Tensor) -> Tensor:
+        """Nothing is added to the logits: one call does it.  # [M]
+
+        [MASK]'s row is ruled out by its bias; cutting it off would copy the whole matrix's gradient.
+        """
+        bias = F.pad(self.denoiser.output_bias, (0, 1), value=-torch.inf)  # [V + 1]
+        features, weight = self.denoiser.features(h), tie.output()
+        return F.linear_cross_entropy(features, weight, target, linear_bias=bias, reduction="none")
+
+    def _head_losses(
+        self, batches: list[HeadBatch], parts: list[Prepared] | None, candidates: CandidateWeights | None
+    ) -> dict[str, Tensor]:
+        """Means over the joint batch. parts: where these vectors' lexical logits exist already."""
+        denoiser, lexical, length = self.denoiser, [], []
+        for number, heads in enumerate(batches):
+            if denoiser.lexical is not None:
+                logits = None if parts is None else parts[number].lexical  # [H, V or C]
+                if logits is None:
+                    e = denoiser.standardise(heads.vectors)  # [H, vector_dim]
+                    logits = denoiser.lexical(e, None if candidates is None else candidates.lexical)
+                lexical.append(_lexical_loss(logits, heads, candidates))
+            if denoiser.length_head is not None:
+                guess = denoiser.length_logits(heads.vectors)  # [H, max_length + 1]
+                surprise = F.cross_entropy(guess, heads.lengths, reduction="none")  # [H]
+                length.append((surprise * heads.share).sum())
+        named = {"lexical": lexical, "length": length}
+        return {name: torch.stack(values).sum() for name, values in named.items() if values}
+
+
+def _lexical_loss(logits: Tensor, heads: HeadBatch, candidates: CandidateWeights | None) -> Tensor:
+    """Multi-label: is this word in the text? A sum over words, a token's share, a mean over texts."""
+    entries, real = heads.entries, heads.real  # [H, L]
+    columns = entries if candidates is None else candidates.column[entries]  # [H, L]
+    rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)
+    present = torch.zeros_like(logits)
+    present[rows[real], columns[real]] = 1.0  # [H, V or C]
+    loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [H]
+    return (loss / heads.lengths * heads.share).sum()
+
+
+def _as_heads(group: Group) -> HeadBatch:
+    """The group's own vectors for the heads, where they have no batch of their own."""
+    real = torch.ones_like(group.x0, dtype=torch.bool)
+    return HeadBatch(group.vectors, group.lengths, group.x0, real, group.share)
