@@ -18,7 +18,7 @@ test: $(VENV)/.installed-dev ## Install into .venv, then every check and test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal
+	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal -rs
 
 check: $(VENV)/.installed-dev ## The checks without the tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -84,7 +84,7 @@ def test_killed_and_run_again_the_real_encoder_gives_the_same_bytes(tmp_path: Pa
     source.write_text("\n".join(sentences(600)), encoding="utf-8")
     arguments = ["prepare", "--source", f"en={source}", "--shard-size", "60", "-o"]
     whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    assert process(*arguments, whole).returncode == 0
+    assert unembed(*arguments, whole).returncode == 0
     command = [sys.executable, "-c", "from unembed.cli.main import main; main()", *arguments, str(resumed)]
     killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (resumed / "shards" / "00001.json").exists():
@@ -93,7 +93,7 @@ def test_killed_and_run_again_the_real_encoder_gives_the_same_bytes(tmp_path: Pa
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     assert not (resumed / "manifest.json").exists()
-    assert unembed(*arguments, resumed).returncode == 0
+    assert process(*arguments, resumed).returncode == 0
     files = [path.relative_to(whole) for path in sorted(whole.rglob("*")) if path.is_file()]
     assert [path.relative_to(resumed) for path in sorted(resumed.rglob("*")) if path.is_file()] == files
     for file in files:
