@@ -14,7 +14,7 @@ import argparse
 import json
 from pathlib import Path
 
-from unembed.cli.options import read_config_file
+from unembed.config_file import read_config_file
 from unembed.training.config import TrainConfig
 from unembed.training.dataset import open_corpus
 from unembed.training.training_loop import train

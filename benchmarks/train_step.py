@@ -35,7 +35,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from naive import Naive, naive_average
-from unembed.cli.options import read_config_file
+from unembed.config_file import read_config_file
 from unembed.diffusion.corrupt import corrupt, sample_times
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser

@@ -8,21 +8,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from unembed.version import __version__
 
 # Public name -> the module that defines it.
 _PUBLIC = {
     "load_encoder": "unembed.encoders",
     "UnembedError": "unembed.errors",
     "Inverter": "unembed.inverter",
+    "prepare": "unembed.data.pipeline",
+    "train": "unembed.training.entry",
 }
 
-__all__ = ["Inverter", "UnembedError", "__version__", "load_encoder"]
+__all__ = ["Inverter", "UnembedError", "__version__", "load_encoder", "prepare", "train"]
 
 if TYPE_CHECKING:
+    from unembed.data.pipeline import prepare
     from unembed.encoders import load_encoder
     from unembed.errors import UnembedError
     from unembed.inverter import Inverter
+    from unembed.training.entry import train
 
 
 def __getattr__(name: str) -> Any:

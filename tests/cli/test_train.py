@@ -17,10 +17,11 @@ from click.testing import CliRunner, Result
 from unembed.cli import train as module
 from unembed.cli.main import COMMANDS, cli
 from unembed.cli.options import build_config
-from unembed.cli.train import command, find_config, packaged_configs
+from unembed.cli.train import command
 from unembed.data.prepared import PreparedData
 from unembed.errors import DataError, MismatchError, MissingExtraError, UsageError
 from unembed.training.config import TrainConfig
+from unembed.training.presets import find_config, packaged_configs
 
 SMALL = [
     *("--layers", "1", "--hidden", "16", "--heads", "2", "--ffn", "16", "--length", "given"),

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from unembed.cli.sections import SectionedOption
+from unembed.config_file import read_config_file
 from unembed.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,25 +72,6 @@ def build_config(model: type[Config], typed: dict[str, Any], *, file: Path | Non
         raise UsageError(
             f"{option}: {message} (got {first['input']!r})." if first["loc"] else message
         ) from error
-
-
-def read_config_file(file: Path, model: type[BaseModel]) -> dict[str, Any]:
-    """The fields that a YAML file sets; a field that does not exist is an error, not a silent no-op."""
-    try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"There is no configuration file {file}.") from error
-    except yaml.YAMLError as error:
-        raise UsageError(f"{file} is not valid YAML: {error}") from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{file} must be a YAML mapping of field names to values.")
-    unknown = sorted(set(values) - set(model.model_fields))
-    if unknown:
-        raise UsageError(
-            f"{file} sets {', '.join(unknown)}, which {model.__name__} does not have.",
-            hint=f"Its fields: {', '.join(model.model_fields)}.",
-        )
-    return values
 
 
 def _option(name: str, field: FieldInfo, section: str) -> Callable[[Function], Function]:

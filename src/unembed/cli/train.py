@@ -12,14 +12,12 @@ from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import build_config, options_from
 from unembed.cli.sections import SectionedCommand
 from unembed.cli.watch import TrainingDisplay
-from unembed.errors import UsageError
 from unembed.extras import require
 from unembed.training.config import SECTIONS, TrainConfig
+from unembed.training.presets import find_config, packaged_configs
 
 if TYPE_CHECKING:
     from unembed.training.trainer_state import Progress
-
-CONFIGS = Path(__file__).parent.parent / "configs"
 
 _EPILOG = """\b
 Examples:
@@ -29,11 +27,6 @@ Examples:
   unembed train --plot runs/short
 Run the same command again after an interruption: it goes on where the last saved state ends.
 """
-
-
-def packaged_configs() -> list[str]:
-    """The names that `--config` knows."""
-    return sorted(path.stem for path in CONFIGS.glob("*.yaml"))
 
 
 @click.command(cls=SectionedCommand, epilog=_EPILOG, no_args_is_help=True)
@@ -62,7 +55,7 @@ def command(config: str | None, plot: Path | None, as_json: bool, **typed: Any) 
     if plot is not None:
         _draw(plot, as_json=as_json)
         return
-    settings = build_config(TrainConfig, typed, file=find_config(config))
+    settings = build_config(TrainConfig, typed, file=None if config is None else find_config(config))
 
     from accelerate import PartialState
 
@@ -84,21 +77,6 @@ def command(config: str | None, plot: Path | None, as_json: bool, **typed: Any) 
         train(settings, watch)
     if PartialState().is_main_process:
         _draw(settings.output, as_json=as_json)
-
-
-def find_config(name: str | None) -> Path | None:
-    """A packaged configuration by its name, or a file."""
-    if name is None:
-        return None
-    packaged = CONFIGS / f"{name}.yaml"
-    if packaged.exists():
-        return packaged
-    if not Path(name).exists():
-        raise UsageError(
-            f"There is no configuration '{name}', neither packaged nor a file.",
-            hint=f"The packaged ones: {', '.join(packaged_configs())}.",
-        )
-    return Path(name)
 
 
 def _draw(folder: Path, *, as_json: bool) -> None:

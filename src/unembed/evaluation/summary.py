@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from unembed import __version__
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.figures import Lines
 from unembed.evaluation.tables import Tables, TargetFacts
 from unembed.evaluation.variants import Plan
 from unembed.report.document import Report
+from unembed.version import __version__
 
 _PACKAGES = ("torch", "numpy", "scipy", "sacrebleu", "rouge-score", "transformers", "tokenizers")
 

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from unembed import __version__
 from unembed.data.prepared import PreparedData
 from unembed.model.checkpoint import Checkpoint
 from unembed.storage import write_json
@@ -23,6 +22,7 @@ from unembed.training.optimiser import make_optimiser
 from unembed.training.save import save_checkpoint
 from unembed.training.trainer_state import Progress, load_state, save_state
 from unembed.training.validate import free_running, validation_bound
+from unembed.version import __version__
 
 # Called with the kind of an event, the progress and the figures: the command line's display. Besides what
 # is logged there is a "step", without figures, for every update.
