@@ -3,11 +3,11 @@
     python benchmarks/guided.py --data data/short --samples 8 --calls 200
     python benchmarks/guided.py --data data/short --edits --calls 1000 --samples 50
 
-Both ways use the same model, phrases, encoder and budget of encoder calls a sentence. The plain loop takes
-one sentence after the other; it edits its nearest text, fills the masks of that one draft, embeds that one
-text, and goes on: no sweeps, no merges, no scout. Ours makes all proposals of all sentences in one round:
-every pass is a full batch. The ratio is that of seconds a call, the median over the repetitions, whose order
-alternates.
+Both ways use the same model, phrases, encoder and budget of encoder calls per sentence. The plain loop takes
+one sentence after the other; it edits its nearest text, fills the masks of that one edit, embeds that one
+text, and goes on: no neighbours, no merges, no prefilter. Ours makes all proposals of all sentences in one
+round: every pass is a full batch. The ratio is that of seconds per call, the median over the repetitions,
+whose order alternates.
 
 `--edits` counts instead what each kind of edit gained: texts embedded, and how many of them were nearer
 than everything before.
@@ -33,7 +33,7 @@ from unembed.evaluation.samples import draw_samples
 from unembed.inverter import SURROGATE, Inverter
 from unembed.search.edits import Entries
 from unembed.search.guided_search import GuidedSearch
-from unembed.search.search_state import Hunt
+from unembed.search.search_state import SearchState
 from unembed.search.settings import GuidedSettings
 
 
@@ -45,14 +45,14 @@ def begin(inverter: Inverter, vectors: np.ndarray, starts: int) -> list[list[Ent
     return [[tuple(checkpoint.vocabulary.encode(np.array(ids)).tolist()) for ids in some] for some in texts]
 
 
-def scout(inverter: Inverter, guide: str) -> Encoder | None:
-    """Whoever searches with this model has it."""
+def surrogate(inverter: Inverter, guide: str) -> Encoder | None:
+    """What prefilters the proposals: whoever searches with this model has it."""
     return inverter.surrogate if inverter.has_surrogate and guide != SURROGATE else None
 
 
 def plain_loop(
     inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
-) -> list[Hunt]:
+) -> list[SearchState]:
     """One sentence, one proposal, one forward pass and one encoder call at a time."""
     alone = GuidedSettings(
         max_encoder_calls=calls, beam_width=1, proposals=1, neighbours=0, merge=0, target_cosine=2.0
@@ -65,34 +65,34 @@ def plain_loop(
 
 def together(
     inverter: Inverter, guide: str, vectors: np.ndarray, starts: list[list[Entries]], calls: int
-) -> list[Hunt]:
+) -> list[SearchState]:
     """All sentences at once."""
     settings = GuidedSettings(max_encoder_calls=calls, target_cosine=2.0)
     search = GuidedSearch(
         inverter.checkpoint,
         inverter.guide(guide or None),
         settings,
-        scout=scout(inverter, guide),
+        surrogate=surrogate(inverter, guide),
         phrases=inverter.phrases,
     )
     return search.run(vectors, starts)
 
 
-def summary(hunts: list[Hunt], texts: list[str], seconds: float) -> dict[str, float]:
-    calls = sum(hunt.calls for hunt in hunts)
-    best = [hunt.history[-1] for hunt in hunts]
+def summary(states: list[SearchState], texts: list[str], seconds: float) -> dict[str, float]:
+    calls = sum(state.calls for state in states)
+    best = [state.history[-1] for state in states]
     return {
-        "seconds_a_sentence": seconds / len(hunts),
+        "seconds_a_sentence": seconds / len(states),
         "ms_a_call": 1000 * seconds / calls,
         "cosine": float(np.mean([one.cosine for one in best])),
         "exact": float(np.mean([one.text == text for one, text in zip(best, texts, strict=True)])),
     }
 
 
-def count_edits(hunts: list[Hunt]) -> list[tuple[str, int, int]]:
+def count_edits(states: list[SearchState]) -> list[tuple[str, int, int]]:
     """Each kind of edit: how many texts it made, and how many of them were nearer than all before."""
-    made = Counter(one.made_by for hunt in hunts for one in hunt.tried.values())
-    nearer = Counter(one.made_by for hunt in hunts for one in hunt.history)
+    made = Counter(one.made_by for state in states for one in state.tried.values())
+    nearer = Counter(one.made_by for state in states for one in state.history)
     return sorted(((kind, made[kind], nearer[kind]) for kind in made), key=lambda row: -row[2] / row[1])
 
 
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--model", help="[default: the bundled one]")
     parser.add_argument("--guide", default="", help="encoder [default: the model's own]")
     parser.add_argument("--samples", type=int, default=8)
-    parser.add_argument("--calls", type=int, default=200, help="encoder calls a sentence")
+    parser.add_argument("--calls", type=int, default=200, help="encoder calls per sentence")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--edits", action="store_true", help="count what each kind of edit gained")
     parser.add_argument("--json", action="store_true")
@@ -117,14 +117,14 @@ def main() -> None:
     vectors, texts = samples.vectors.astype(np.float32), list(samples.texts)
     starts = begin(inverter, vectors, GuidedSettings().num_starts)
     if options.edits:
-        hunts = GuidedSearch(
+        states = GuidedSearch(
             inverter.checkpoint,
             inverter.guide(options.guide or None),
             GuidedSettings(max_encoder_calls=options.calls),
-            scout=scout(inverter, options.guide),
+            surrogate=surrogate(inverter, options.guide),
             phrases=inverter.phrases,
         ).run(vectors, starts)
-        for kind, made, nearer in count_edits(hunts):
+        for kind, made, nearer in count_edits(states):
             print(f"{kind:12} {made:7,} texts  {nearer:5,} nearer  {1000 * nearer / made:6.1f} a thousand")
         return
     ways = {"plain loop": plain_loop, "together": together}
@@ -133,8 +133,8 @@ def main() -> None:
         order = list(ways) if repetition % 2 == 0 else list(ways)[::-1]
         for name in order:
             began = time.perf_counter()
-            hunts = ways[name](inverter, options.guide, vectors, starts, options.calls)
-            rows[name].append(summary(hunts, texts, time.perf_counter() - began))
+            states = ways[name](inverter, options.guide, vectors, starts, options.calls)
+            rows[name].append(summary(states, texts, time.perf_counter() - began))
     middle = {
         name: {key: statistics.median(row[key] for row in some) for key in some[0]}
         for name, some in rows.items()

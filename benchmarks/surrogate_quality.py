@@ -1,4 +1,4 @@
-"""How well a surrogate imitates its encoder, and how well it foretells what an edit will change.
+"""How near a surrogate comes to its encoder, and how well it predicts what an edit will change.
 
     python benchmarks/surrogate_quality.py --data data/short --samples 500
     python benchmarks/surrogate_quality.py --data data/wiki --samples 500 --surrogate runs/surrogate/latest
@@ -6,12 +6,13 @@
 Three figures on texts of the test split:
 
 - cosine: between the surrogate's vector of a text and the encoder's, the mean and its 95 % interval;
-- foretold: each text gets `--edits` others that differ in one word (replaced by a word of another text). The
+- predicted: each text gets `--edits` others that differ in one word (replaced by a word of another text). The
   encoder and the surrogate both say by how much that changes the cosine to the text's own vector; the
-  figure is the mean correlation within a text, which is what a scout is asked for;
+  figure is the mean correlation within a text, which is what a prefilter needs;
 - taught: the same for the second half of each text's edits, when the encoder's vectors of the first half are
-  known and the surrogate's errors are foretold from those, as in a search; beside it, when they are not;
-- speed: texts a second by the surrogate over those by the encoder, the median of alternating repetitions.
+  known and a Gaussian process predicts the surrogate's errors from those, as in a search; beside it, when
+  they are not;
+- speed: texts per second by the surrogate over those by the encoder, the median of alternating repetitions.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from unembed.data.prepared import PreparedData
 from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import Inverter
-from unembed.search.error_model import Beliefs
+from unembed.search.error_model import GPErrorModel
 
 REPETITIONS = 5
 
@@ -72,23 +73,23 @@ def main() -> None:
     edited = []
     for ids in samples.tokens:
         for _ in range(options.edits):
-            place = int(random.integers(len(ids)))
+            row = int(random.integers(len(ids)))
             other = words[int(random.integers(len(words)))]
-            edited.append(tokenizer.decode([*ids[:place], other, *ids[place + 1 :]]))
+            edited.append(tokenizer.decode([*ids[:row], other, *ids[row + 1 :]]))
     vectors = [
         unit(one, edited).reshape(len(samples), options.edits, -1) for one in (encoder, surrogate)
     ]  # 2 x [n, edits, D]
     own = targets[:, None]  # [n, 1, D]
     changes = [(own * some).sum(axis=2) for some in vectors]  # 2 x [n, edits]
-    told = np.array([np.corrcoef(real, said)[0, 1] for real, said in zip(*changes, strict=True)])  # [n]
+    told = np.array([np.corrcoef(real, ours)[0, 1] for real, ours in zip(*changes, strict=True)])  # [n]
     half = options.edits // 2
     taught, untaught = np.zeros(len(samples)), np.zeros(len(samples))
-    for place, target in enumerate(targets):
-        real, said = vectors[0][place], vectors[1][place]  # [edits, D]
-        beliefs = Beliefs(target)
-        untaught[place] = np.corrcoef(beliefs.foretold(said[half:]), changes[0][place, half:])[0, 1]
-        beliefs.learn(said[:half], real[:half])
-        taught[place] = np.corrcoef(beliefs.foretold(said[half:]), changes[0][place, half:])[0, 1]
+    for row, target in enumerate(targets):
+        real, ours = vectors[0][row], vectors[1][row]  # [edits, D]
+        model = GPErrorModel(target)
+        untaught[row] = np.corrcoef(model.predict(ours[half:]), changes[0][row, half:])[0, 1]
+        model.learn(ours[:half], real[:half])
+        taught[row] = np.corrcoef(model.predict(ours[half:]), changes[0][row, half:])[0, 1]
 
     seconds: dict[str, list[float]] = {"encoder": [], "surrogate": []}
     for repetition in range(REPETITIONS):
@@ -100,13 +101,15 @@ def main() -> None:
     result = {
         "n": len(samples),
         "cosine": mean(cosine),
-        "foretold": mean(told[np.isfinite(told)]),
+        "predicted": mean(told[np.isfinite(told)]),
         "taught": f"{mean(taught)}, untaught {mean(untaught)}",
         "speed": f"{ratio:.1f}",
         "threads": torch.get_num_threads(),
     }
     print(
-        json.dumps(result) if options.json else "\n".join(f"{name}: {said}" for name, said in result.items())
+        json.dumps(result)
+        if options.json
+        else "\n".join(f"{name}: {value}" for name, value in result.items())
     )
 
 

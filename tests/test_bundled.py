@@ -65,8 +65,8 @@ def test_its_phrases_tell_sentences_from_their_words_in_another_order(inverter):
     tokenizer, vocabulary = inverter.checkpoint.tokenizer, inverter.checkpoint.vocabulary
     ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     entries = [vocabulary.encode(np.array(some)).tolist() for some in ids]
-    right = inverter.phrases.log_probs(entries)
-    wrong = inverter.phrases.log_probs([some[::-1] for some in entries])
+    right = inverter.phrases.trigram_log_probs(entries)
+    wrong = inverter.phrases.trigram_log_probs([some[::-1] for some in entries])
     assert all(one > other + 10 for one, other in zip(right, wrong, strict=True))
 
 

@@ -63,7 +63,7 @@ def test_it_counts_training_texts_once_and_the_model_knows_them(model: Path, cor
     ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in held]
     entries = [vocabulary.encode(np.array(some)).tolist() for some in ids]
     turned = [some[::-1] for some in entries]
-    right, wrong = np.mean(phrases.log_probs(entries)), np.mean(phrases.log_probs(turned))
+    right, wrong = np.mean(phrases.trigram_log_probs(entries)), np.mean(phrases.trigram_log_probs(turned))
     assert right > wrong + 3
 
 

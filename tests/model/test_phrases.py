@@ -24,7 +24,7 @@ texts = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=6), min_size=1, max
 
 def next_words(phrases: Phrases, before: list[int]) -> np.ndarray:
     """p(c | before) of every word and of the end, by differences of whole texts.  # [SIZE + 1]"""
-    [ended] = phrases.log_probs([before])
+    [ended] = phrases.trigram_log_probs([before])
     # log p(before, c, end) - log p(end | ... c) is not asked for: the private method is the definition.
     first = before[-2] if len(before) > 1 else BEGIN
     second = before[-1] if before else BEGIN
@@ -50,7 +50,7 @@ def test_a_texts_probability_is_the_product_of_its_words(
     corpus: list[list[int]], new: list[list[int]]
 ) -> None:
     phrases = Phrases.count(corpus, VOCABULARY, min_pairs=1, min_triples=1)
-    for text, found in zip(new, phrases.log_probs(new), strict=True):
+    for text, found in zip(new, phrases.trigram_log_probs(new), strict=True):
         wanted = sum(
             np.log(next_words(phrases, text[:place])[word])
             for place, word in enumerate([*text, SIZE])  # the end is the last of next_words
@@ -98,7 +98,7 @@ def test_it_is_absolute_discounting(corpus: list[list[int]], first: int, second:
 
 def test_sentences_are_likelier_than_their_words_in_another_order() -> None:
     phrases = Phrases.count([[0, 1, 2, 3]] * 5 + [[1, 2, 0]] * 3, VOCABULARY)
-    right, wrong = phrases.log_probs([[0, 1, 2, 3], [3, 1, 0, 2]])
+    right, wrong = phrases.trigram_log_probs([[0, 1, 2, 3], [3, 1, 0, 2]])
     assert right > wrong + 1
 
 
@@ -122,7 +122,7 @@ def test_it_does_not_matter_how_much_is_counted_at_once(
     monkeypatch.setattr(module, "AT_ONCE", at_once)
     found = Phrases.count(corpus, VOCABULARY, min_pairs=1, min_triples=1)
     np.testing.assert_array_equal(found.triples, wanted.triples)
-    assert found.log_probs(corpus) == wanted.log_probs(corpus)
+    assert found.trigram_log_probs(corpus) == wanted.trigram_log_probs(corpus)
 
 
 @given(texts, texts)
@@ -132,11 +132,11 @@ def test_what_is_read_says_the_same_as_what_was_written(
     file = tmp_path_factory.mktemp("phrases") / "phrases.npz"
     phrases = Phrases.count(corpus, VOCABULARY, min_pairs=1, min_triples=1)
     phrases.save(file)
-    assert Phrases.load(file, VOCABULARY).log_probs(new) == phrases.log_probs(new)
+    assert Phrases.load(file, VOCABULARY).trigram_log_probs(new) == phrases.trigram_log_probs(new)
 
 
 def test_no_text_has_no_probability() -> None:
-    assert Phrases.count([[1]], VOCABULARY).log_probs([]) == []
+    assert Phrases.count([[1]], VOCABULARY).trigram_log_probs([]) == []
 
 
 def test_a_damaged_file_says_so(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ import toy
 from unembed import Inverter
 from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
-from unembed.search.search_state import Hunt
+from unembed.search.search_state import SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.window import rank
 
-STARTS = 4  # and few proposals a round: what is promised does not depend on how many there are
+STARTS = 4  # and few proposals per round: what is promised does not depend on how many there are
 SMALL = {"num_starts": STARTS, "beam_width": 2, "proposals": 4}
 
 
@@ -182,21 +182,21 @@ def test_after_an_interrupt_the_rest_is_only_decoded(told: Inverter) -> None:
 def test_who_observes_can_end_it(inverter: Inverter, vectors: np.ndarray) -> None:
     seen: list[int] = []
 
-    def observe(hunts: Sequence[Hunt]) -> list[bool]:
-        seen.append(len(hunts))
-        return [place != 1 for place, _ in enumerate(hunts)] if len(seen) == 1 else [True] * len(hunts)
+    def observe(states: Sequence[SearchState]) -> list[bool]:
+        seen.append(len(states))
+        return [row != 1 for row, _ in enumerate(states)] if len(seen) == 1 else [True] * len(states)
 
     results = guided(inverter, vectors, observe=observe)
     assert seen[0] == 3
     assert seen[1] == 2
     assert results[1].encoder_calls <= STARTS
     untouched = guided(inverter, vectors)
-    for place in (0, 2):
-        assert story(results[place]) == story(untouched[place])
+    for row in (0, 2):
+        assert story(results[row]) == story(untouched[row])
 
 
 def test_another_encoder_can_guide(inverter: Inverter, encoder: CountingEncoder, vectors: np.ndarray) -> None:
-    other = CountingEncoder(name="imitation", tokenizer=toy.wordpiece())
+    other = CountingEncoder(name="surrogate", tokenizer=toy.wordpiece())
     result = guided(inverter, vectors[0], 20, encoder=other)
     assert result.encoder_calls == len(other.texts) == 20
     assert encoder.texts == []
@@ -225,17 +225,21 @@ def test_vectors_need_not_be_of_length_one(told: Inverter, vectors: np.ndarray) 
     assert -1 <= result.cosine <= 1 + 1e-6
 
 
-def test_an_imitation_does_not_have_the_last_word(told: Inverter, encoder: CountingEncoder) -> None:
+def test_a_surrogate_does_not_have_the_last_word(told: Inverter, encoder: CountingEncoder) -> None:
     """Its cosines are not the encoder's: the answer is near and likely, at any budget."""
-    imitation = CountingEncoder(tokenizer=toy.wordpiece())
-    imitation.info = encoder.info.model_copy(update={"digest": "another"})
-    vector, hunts = encoder.encode(toy.sentences(1, seed=9))[0], []
-    result = guided(told, vector, 30, encoder=imitation, target_cosine=0.0, observe=hunts.extend, n_best=3)
-    hunt = hunts[0]
-    assert hunt.fluency == GuidedSettings().denoiser_weight_by_surrogate > GuidedSettings().denoiser_weight
-    assert result.encoder_calls == len(hunt.tried) == 30  # a high cosine does not end it
-    assert result.text == max((hunt.tried[text] for text in hunt.scores), key=hunt.value).text
-    few = replace(hunt, tried=dict(itertools.islice(hunt.tried.items(), 12)))
+    surrogate = CountingEncoder(tokenizer=toy.wordpiece())
+    surrogate.info = encoder.info.model_copy(update={"digest": "another"})
+    vector, states = encoder.encode(toy.sentences(1, seed=9))[0], []
+    result = guided(told, vector, 30, encoder=surrogate, target_cosine=0.0, observe=states.extend, n_best=3)
+    state = states[0]
+    assert (
+        state.objective.denoiser_weight
+        == GuidedSettings().denoiser_weight_by_surrogate
+        > GuidedSettings().denoiser_weight
+    )
+    assert result.encoder_calls == len(state.tried) == 30  # a high cosine does not end it
+    assert result.text == max((state.tried[text] for text in state.denoiser_scores), key=state.value).text
+    few = replace(state, tried=dict(itertools.islice(state.tried.items(), 12)))
     ranked, scores = rank(told.checkpoint, vector, few, 3, length_known=False)
     assert len(ranked) == len(scores) == 3
     assert all(one.text in few.tried for one in ranked)
@@ -245,7 +249,7 @@ def test_an_imitation_does_not_have_the_last_word(told: Inverter, encoder: Count
 def test_a_round_whose_edits_all_leave_the_bounds_is_only_a_round(
     told: Inverter, encoder: CountingEncoder
 ) -> None:
-    """One edit a round, of a text as long as the caller said: often none of them keeps the length."""
+    """One edit per round, of a text as long as the caller said: often none of them keeps the length."""
     vector = encoder.encode(toy.sentences(1, seed=3))[0]
     one = {"beam_width": 1, "proposals": 1, "num_starts": 1, "target_cosine": 2.0}
     result = guided(told, vector, 12, lengths=4, **one)

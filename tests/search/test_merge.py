@@ -27,23 +27,23 @@ def test_a_change_leads_from_one_text_to_the_other(text: Entries, edited: Entrie
 
 @given(texts.filter(lambda text: len(text) > 1), st.data())
 def test_words_replaced_in_different_places_are_all_replaced(text: Entries, data: st.DataObject) -> None:
-    places = data.draw(st.lists(st.integers(0, len(text) - 1), unique=True, min_size=2))
-    edited = [(*text[:place], 9 + place, *text[place + 1 :]) for place in places]
+    positions = data.draw(st.lists(st.integers(0, len(text) - 1), unique=True, min_size=2))
+    edited = [(*text[:position], 9 + position, *text[position + 1 :]) for position in positions]
     made = merges(text, edited)
-    assert len(made) == len(places) - 1
+    assert len(made) == len(positions) - 1
     for count, one in enumerate(made, start=2):
-        assert one == tuple(9 + i if i in places[:count] else word for i, word in enumerate(text))
+        assert one == tuple(9 + i if i in positions[:count] else word for i, word in enumerate(text))
 
 
 @given(texts.filter(lambda text: len(text) > 1), st.data())
 def test_every_two_of_the_edits_are_paired(text: Entries, data: st.DataObject) -> None:
-    places = data.draw(st.lists(st.integers(0, len(text) - 1), min_size=2, max_size=5))
-    edited = [(*text[:place], 9 + number, *text[place + 1 :]) for number, place in enumerate(places)]
+    positions = data.draw(st.lists(st.integers(0, len(text) - 1), min_size=2, max_size=5))
+    edited = [(*text[:at], 9 + number, *text[at + 1 :]) for number, at in enumerate(positions)]
     wanted = {
-        tuple({places[a]: 9 + a, places[b]: 9 + b}.get(i, word) for i, word in enumerate(text))
-        for a in range(len(places))
+        tuple({positions[a]: 9 + a, positions[b]: 9 + b}.get(i, word) for i, word in enumerate(text))
+        for a in range(len(positions))
         for b in range(a)
-        if places[a] != places[b]
+        if positions[a] != positions[b]
     }
     assert set(pairs(text, edited)) == wanted
 
@@ -77,9 +77,9 @@ def test_a_search_merges_what_came_nearer(
             merge=merge,
             target_cosine=2.0,
         )
-        hunts = GuidedSearch(told.checkpoint, encoder, settings).run(vectors[:3], [[start]] * 3)
-        assert all(hunt.calls <= 60 for hunt in hunts)
-        return [one.made_by for hunt in hunts for one in hunt.tried.values()]
+        states = GuidedSearch(told.checkpoint, encoder, settings).run(vectors[:3], [[start]] * 3)
+        assert all(state.calls <= 60 for state in states)
+        return [one.made_by for state in states for one in state.tried.values()]
 
     assert MERGED in tried(10)
     assert MERGED not in tried(0)

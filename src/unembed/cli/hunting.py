@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from unembed.progress import Progress
 
 if TYPE_CHECKING:
-    from unembed.search.search_state import Hunt
+    from unembed.search.search_state import SearchState
 
 
 class HuntNews:
@@ -19,10 +19,10 @@ class HuntNews:
 
     def __init__(self, bar: Progress, title: str, *, counts: bool = False) -> None:
         self._bar, self._title, self._counts = bar, title, counts
-        self._hunts: Sequence[Hunt] = ()  # of this window, the finished ones too
+        self._hunts: Sequence[SearchState] = ()  # of this window, the finished ones too
         self._round = self._calls = 0
 
-    def __call__(self, hunts: Sequence[Hunt]) -> None:
+    def __call__(self, hunts: Sequence[SearchState]) -> None:
         known = {id(hunt) for hunt in self._hunts}
         if any(id(hunt) not in known for hunt in hunts):  # a new window
             self._hunts, self._round, self._calls = list(hunts), 0, 0

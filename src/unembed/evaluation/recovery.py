@@ -19,7 +19,7 @@ from unembed.encoders.base import Encoder
 from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines
 from unembed.metrics.exact import exact_match
-from unembed.search.search_state import Hunt
+from unembed.search.search_state import SearchState
 from unembed.search.strategies import Guided
 from unembed.search.window import TIE, rank, search_window
 
@@ -51,7 +51,7 @@ class GuidedAttack:
     seed: int
     batch: int
     options: dict[str, Any] = field(default_factory=dict)  # of the search
-    _hunts: list[Hunt] = field(default_factory=list)
+    _hunts: list[SearchState] = field(default_factory=list)
 
     def run(
         self, vectors: Floats, lengths: Sequence[int] | None, budgets: Sequence[int | None]
@@ -85,7 +85,7 @@ class GuidedAttack:
             raise KeyboardInterrupt
         return found
 
-    def _watch(self, hunts: Sequence[Hunt]) -> None:
+    def _watch(self, hunts: Sequence[SearchState]) -> None:
         if not self._hunts:  # all of them, before the first round
             self._hunts = list(hunts)
 
@@ -100,7 +100,7 @@ class GuidedAttack:
             for one, cosine in zip(found, near.tolist(), strict=True)
         ]
 
-    def _cut(self, vector: Floats, whole: Inversion, hunt: Hunt, budget: int) -> Recovered:
+    def _cut(self, vector: Floats, whole: Inversion, hunt: SearchState, budget: int) -> Recovered:
         """What the search would have given had it ended after so many calls."""
         if hunt.calls <= budget:
             return _whole(whole, None)

@@ -91,8 +91,8 @@ class Phrases:
             _rounded(_levels(triple_counts[known])),
         )
 
-    def log_probs(self, texts: Sequence[Sequence[int]]) -> list[float]:
-        """Of each text with its end, in nats."""
+    def trigram_log_probs(self, texts: Sequence[Sequence[int]]) -> list[float]:
+        """The log-probability of each text with its end, in nats."""
         if not texts:
             return []
         flat = np.concatenate([[self.size, *text, self.size + 1] for text in texts])

@@ -1,4 +1,4 @@
-"""Edits: from a text that is near to drafts that may be nearer, with masks for the denoiser to fill.
+"""Edits: from a text to others that may be nearer, with masks for the denoiser to fill.
 
 Each takes the entries of a text and a random generator and returns entries, MASK among them. None
 returns what it was given.
@@ -19,70 +19,70 @@ MOST_SCATTERED = 3
 
 
 def span(text: Entries, random: np.random.Generator) -> Entries:
-    """Doubt some words in a row."""
+    """Mask some words in a row."""
     size = int(random.integers(1, min(LONGEST_SPAN, len(text)) + 1))
     first = int(random.integers(0, len(text) - size + 1))
     return (*text[:first], *([MASK] * size), *text[first + size :])
 
 
 def scatter(text: Entries, random: np.random.Generator) -> Entries:
-    """Doubt some words anywhere."""
+    """Mask some words anywhere."""
     size = int(random.integers(1, min(MOST_SCATTERED, len(text)) + 1))
-    places = set(random.choice(len(text), size=size, replace=False).tolist())
-    return tuple(MASK if place in places else entry for place, entry in enumerate(text))
+    masked = set(random.choice(len(text), size=size, replace=False).tolist())
+    return tuple(MASK if position in masked else entry for position, entry in enumerate(text))
 
 
 def insert(text: Entries, random: np.random.Generator) -> Entries:
-    """A word is missing, or two; perhaps a neighbour stands for it."""
-    place = int(random.integers(0, len(text) + 1))
-    grown = [*text[:place], *([MASK] * (2 if random.random() < 0.2 else 1)), *text[place:]]
+    """Insert a word or two; perhaps a word beside them is wrong too."""
+    position = int(random.integers(0, len(text) + 1))
+    grown = [*text[:position], *([MASK] * (2 if random.random() < 0.2 else 1)), *text[position:]]
     if random.random() < 0.5:
-        beside = min(max(place + int(random.choice([-1, 1])), 0), len(grown) - 1)
+        beside = min(max(position + int(random.choice([-1, 1])), 0), len(grown) - 1)
         grown[beside] = MASK
     return tuple(grown)
 
 
 def delete(text: Entries, random: np.random.Generator) -> Entries:
-    """A word is too many; perhaps its neighbour is wrong too."""
+    """Leave a word out; perhaps the one beside it is wrong too."""
     if len(text) < 2:
         return (MASK,)
-    place = int(random.integers(0, len(text)))
-    less = [*text[:place], *text[place + 1 :]]
+    position = int(random.integers(0, len(text)))
+    less = [*text[:position], *text[position + 1 :]]
     if random.random() < 0.5:
-        less[min(place, len(less) - 1)] = MASK
+        less[min(position, len(less) - 1)] = MASK
     return tuple(less)
 
 
 def move(text: Entries, random: np.random.Generator) -> Entries:
-    """Some words belong elsewhere."""
+    """Move some words in a row elsewhere."""
     if len(text) < 2:
         return (MASK,)
     size = int(random.integers(1, min(LONGEST_SPAN, len(text) - 1) + 1))
     first = int(random.integers(0, len(text) - size + 1))
-    other = [place for place in range(len(text) - size + 1) if place != first]
+    other = [position for position in range(len(text) - size + 1) if position != first]
     return _moved(text, first, size, int(random.choice(other)))
 
 
-def _moved(text: Entries, first: int, size: int, place: int) -> Entries:
-    """Some words in a row, put at a place among the rest."""
+def _moved(text: Entries, first: int, size: int, position: int) -> Entries:
+    """Some words in a row, put at a position among the rest."""
     rest = (*text[:first], *text[first + size :])
-    return (*rest[:place], *text[first : first + size], *rest[place:])
+    return (*rest[:position], *text[first : first + size], *rest[position:])
 
 
 def moves(text: Entries, longest: int = LONGEST_SPAN) -> list[Entries]:
     """All texts in which some words in a row, at most so many, stand elsewhere."""
     found = dict.fromkeys(
-        _moved(text, first, size, place)
+        _moved(text, first, size, position)
         for size in range(1, min(longest, len(text) - 1) + 1)
         for first in range(len(text) - size + 1)
-        for place in range(len(text) - size + 1)
+        for position in range(len(text) - size + 1)
     )
     found.pop(text, None)
     return list(found)
 
 
 def swap(text: Entries, random: np.random.Generator) -> Entries:
-    """Two words stand in each other's place."""
+    """Swap two words."""
     if len(text) < 2:
         return (MASK,)
     one, two = sorted(random.choice(len(text), size=2, replace=False).tolist())
@@ -92,10 +92,10 @@ def swap(text: Entries, random: np.random.Generator) -> Entries:
 
 
 def rebuild(text: Entries, random: np.random.Generator) -> Entries:
-    """Keep a few words where they are, and say the rest anew."""
+    """Keep a few words where they are, and mask the rest."""
     kept = random.random(len(text)) < random.uniform(0.2, 0.6)
-    draft = tuple(entry if keep else MASK for entry, keep in zip(text, kept.tolist(), strict=True))
-    return draft if MASK in draft else span(text, random)
+    masked = tuple(entry if keep else MASK for entry, keep in zip(text, kept.tolist(), strict=True))
+    return masked if MASK in masked else span(text, random)
 
 
 # How often each is tried; benchmarks/guided.py --edits counts what each of them gains.

@@ -1,56 +1,37 @@
-"""A scout: an imitation of the encoder that looks at the drafts first, so that fewer of them cost a call.
+"""What the encoder will say of a text that only the surrogate has seen: a Gaussian process of its errors.
 
-It is often wrong about a text, and nearly as wrong about the texts around it. So it learns while a target is
-hunted: wherever a text was embedded, its error is known, and the errors at other texts are foretold from
-those by a Gaussian process over the scout's own vectors s, one for all dimensions:
+The surrogate is often wrong about a text, and nearly as wrong about similar texts. So the search learns: the
+error at every text that was embedded is known, and a Gaussian process over the surrogate's vectors s, one for
+all dimensions, predicts the errors at other texts:
 
-    v(x) = s(x) + m + k(s(x), S) (k(S, S) + NOISE I)^-1 (V - S - m),    k(a, b) = exp(-|a - b|^2 / 2 REACH^2)
+    v(x) = s(x) + m + k(s(x), S) (k(S, S) + NOISE I)^-1 (V - S - m)
+    k(a, b) = exp(-|a - b|^2 / 2 LENGTH_SCALE^2)
 
-with V [n, D] the vectors of the texts that were embedded, S [n, D] the scout's, and m the mean of V - S. The
-foretold cosine is that of v(x) and the target.
+with V [n, D] the encoder's vectors of the texts that were embedded, S [n, D] the surrogate's, and m the mean
+of V - S. The predicted cosine is that of v(x) and the target.
 
-A search that believes this embeds what the scout overrates, and never what it underrates. So a text promises
-more than is foretold, the less is known of the errors around it (an upper confidence bound):
+A search that ranks by the prediction embeds what the surrogate overrates, and never what it underrates. So
+texts are ranked by an upper confidence bound, which is the higher the less is known of the errors around:
 
-    promise(x) = cosine(v(x), target) + CURIOSITY d(x),
-    d(x)^2     = u^2 (1 - k(s(x), S) (k(S, S) + NOISE I)^-1 k(S, s(x)))
+    ucb(x) = cosine(v(x), target) + UCB_WIDTH d(x)
+    d(x)^2 = u^2 (1 - k(s(x), S) (k(S, S) + NOISE I)^-1 k(S, s(x)))
 
-with u^2 = tr((V - S - m)^T (k(S, S) + NOISE I)^-1 (V - S - m)) / n D, what the errors seen say of their size.
+with u^2 = tr((V - S - m)^T (k(S, S) + NOISE I)^-1 (V - S - m)) / n D, the scale that the known errors have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.encoders.base import Encoder
-
 Floats = NDArray[np.float32]
 
-REACH = 0.4  # how far apart two of the scout's vectors may be, to have much the same error
-NOISE = 0.03  # what of an error says nothing of the texts around, over what does
-CURIOSITY = 1.5  # standard deviations by which a text may be better than foretold
-REMEMBERED = 500  # texts whose errors count: the latest
-
-
-class Scout:
-    """Vectors by another encoder, normally a surrogate. Its own calls cost nothing."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-
-    def look(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
-        """Unit vectors of each hunt's texts, those of all hunts read together.  # [k, D] each"""
-        wanted = list(dict.fromkeys(text for some in texts for text in some))
-        if wanted:
-            vectors = unit(self._encoder.encode(wanted))  # [m, D]
-        else:
-            vectors = np.zeros((0, self._encoder.info.dimension), np.float32)
-        places = {text: place for place, text in enumerate(wanted)}
-        return [vectors[[places[text] for text in some]] for some in texts]
+LENGTH_SCALE = 0.4  # how far apart two of the surrogate's vectors may be and still have much the same error
+NOISE = 0.03  # variance of an error that says nothing of the texts around, over the variance that does
+UCB_WIDTH = 1.5  # standard deviations above the prediction
+MAX_OBSERVATIONS = 500  # texts whose errors count: the latest
 
 
 class _Fit(NamedTuple):
@@ -59,57 +40,57 @@ class _Fit(NamedTuple):
     mean: Floats  # [D] of the errors
     inverse: Floats  # [n, n] of the kernel with its noise
     weights: Floats  # [n, D]
-    spread: float  # u: the errors' standard deviation, in a dimension, where nothing is known
+    scale: float  # u: the errors' standard deviation, in a dimension, where nothing is known
 
 
-class Beliefs:
-    """What a scout's errors are around one target."""
+class GPErrorModel:
+    """The surrogate's errors around one target."""
 
     def __init__(self, target: Floats) -> None:
         self._target = target  # [D] of length 1
-        self._scouted = np.zeros((0, len(target)), np.float32)  # [n, D]
+        self._by_surrogate = np.zeros((0, len(target)), np.float32)  # [n, D]
         self._errors = np.zeros((0, len(target)), np.float32)  # [n, D]
-        self._fit: _Fit | None = None  # once it is needed
+        self._fit: _Fit | None = None  # made when it is needed
 
-    def learn(self, scouted: Floats, embedded: Floats) -> None:
-        """These texts were embedded: both kinds of vectors [k, D] are of length 1."""
-        self._scouted = np.concatenate([self._scouted, scouted])[-REMEMBERED:]
-        self._errors = np.concatenate([self._errors, embedded - scouted])[-REMEMBERED:]
+    def learn(self, by_surrogate: Floats, embedded: Floats) -> None:
+        """Take in texts that were embedded: both kinds of vectors [k, D] are of length 1."""
+        self._by_surrogate = np.concatenate([self._by_surrogate, by_surrogate])[-MAX_OBSERVATIONS:]
+        self._errors = np.concatenate([self._errors, embedded - by_surrogate])[-MAX_OBSERVATIONS:]
         self._fit = None
 
-    def foretold(self, scouted: Floats) -> Floats:
-        """The cosines to the target that texts with these of the scout's vectors [m, D] will have.  # [m]"""
-        return self._judged(scouted)[0]
+    def predict(self, by_surrogate: Floats) -> Floats:
+        """The predicted cosines to the target of texts with these vectors [m, D] by the surrogate.  # [m]"""
+        return self._posterior(by_surrogate)[0]
 
-    def promise(self, scouted: Floats) -> Floats:
-        """The cosines that these texts may well have: the less is known, the more.  # [m]"""
-        cosines, doubts = self._judged(scouted)
-        out: Floats = cosines + np.float32(CURIOSITY) * doubts
+    def upper_confidence_bound(self, by_surrogate: Floats) -> Floats:
+        """The cosines that these texts may well have: the less is known, the higher.  # [m]"""
+        cosines, deviations = self._posterior(by_surrogate)
+        out: Floats = cosines + np.float32(UCB_WIDTH) * deviations
         return out
 
-    def _judged(self, scouted: Floats) -> tuple[Floats, Floats]:
-        """Foretold cosines, and their standard deviations.  # [m] each"""
-        if not len(self._scouted):
-            return unit(scouted) @ self._target, np.zeros(len(scouted), np.float32)
+    def _posterior(self, by_surrogate: Floats) -> tuple[Floats, Floats]:
+        """Predicted cosines, and their standard deviations.  # [m] each"""
+        if not len(self._by_surrogate):
+            return unit(by_surrogate) @ self._target, np.zeros(len(by_surrogate), np.float32)
         fit = self._fit = self._fit or self._fitted()
-        near = _kernel(scouted, self._scouted)  # [m, n]
-        vectors = scouted + fit.mean + near @ fit.weights  # [m, D]
+        near = _kernel(by_surrogate, self._by_surrogate)  # [m, n]
+        vectors = by_surrogate + fit.mean + near @ fit.weights  # [m, D]
         unknown = 1 - ((near @ fit.inverse) * near).sum(axis=1)  # [m]
-        doubts: Floats = np.float32(fit.spread) * np.sqrt(np.maximum(unknown, 0))
-        return unit(vectors) @ self._target, doubts
+        deviations: Floats = np.float32(fit.scale) * np.sqrt(np.maximum(unknown, 0))
+        return unit(vectors) @ self._target, deviations
 
     def _fitted(self) -> _Fit:
         mean: Floats = self._errors.mean(axis=0)
         errors = self._errors - mean
-        kernel = _kernel(self._scouted, self._scouted) + NOISE * np.eye(len(errors))
+        kernel = _kernel(self._by_surrogate, self._by_surrogate) + NOISE * np.eye(len(errors))
         inverse = np.linalg.inv(kernel)
         weights = inverse @ errors
-        spread = float(np.sqrt(max((errors * weights).sum() / errors.size, 0.0)))
-        return _Fit(mean, inverse.astype(np.float32), weights.astype(np.float32), spread)
+        scale = float(np.sqrt(max((errors * weights).sum() / errors.size, 0.0)))
+        return _Fit(mean, inverse.astype(np.float32), weights.astype(np.float32), scale)
 
 
 def unit(vectors: NDArray[np.floating]) -> Floats:
-    """Vectors [n, D], each of length 1."""
+    """Vectors [n, D], each scaled to length 1."""
     length = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     out: Floats = (vectors / length).astype(np.float32)
     return out
@@ -117,5 +98,5 @@ def unit(vectors: NDArray[np.floating]) -> Floats:
 
 def _kernel(one: Floats, other: Floats) -> Floats:
     """Of vectors of length 1, [m, D] and [n, D].  # [m, n]"""
-    out: Floats = np.exp((one @ other.T - 1) / REACH**2)
+    out: Floats = np.exp((one @ other.T - 1) / LENGTH_SCALE**2)
     return out

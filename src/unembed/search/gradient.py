@@ -1,6 +1,6 @@
 """Substitutions that a white-box encoder's gradient proposes (as HotFlip, Ebrahimi et al. 2018, does).
 
-To first order, putting word v in place of w changes the cosine by `(E[v] - E[w]) . gradient`. That says
+To first order, replacing word w by v changes the cosine by `(E[v] - E[w]) . gradient`. That says
 nothing about language: only words that the denoiser's lexical head finds likely for the target compete.
 """
 
@@ -17,7 +17,7 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import Entries
 from unembed.search.search_state import Hypothesis
 
-LIKELY = 300  # words that compete for a place
+LIKELY = 300  # words that compete for a position
 
 
 class Substitutions:
@@ -43,10 +43,10 @@ class Substitutions:
         return found
 
     def pull(self, parents: Sequence[Hypothesis], targets: NDArray[np.float32]) -> list[Pull]:
-        """One encoder call a parent."""
+        """The gradients at these texts: one encoder call per text."""
         return self._encoder.pull([parent.text for parent in parents], targets)
 
-    def drafts(self, parent: Hypothesis, pull: Pull, likely: NDArray[np.int64], count: int) -> list[Entries]:
+    def best(self, parent: Hypothesis, pull: Pull, likely: NDArray[np.int64], count: int) -> list[Entries]:
         """The `count` substitutions of one word that promise most."""
         # A text whose words the encoder splits otherwise than the model cannot be matched word by word.
         if self._checkpoint.vocabulary.decode(parent.entries) != pull.ids.tolist():
@@ -55,8 +55,8 @@ class Substitutions:
         gain = pull.gradient @ self._words[likely].T - (pull.gradient * own).sum(axis=1, keepdims=True)
         flat = np.argsort(-gain, axis=None, kind="stable")[: count + len(parent.entries)]
         out = []
-        for place, column in zip(*np.unravel_index(flat, gain.shape), strict=True):
+        for position, column in zip(*np.unravel_index(flat, gain.shape), strict=True):
             entry = int(likely[column])
-            if entry != parent.entries[place]:
-                out.append((*parent.entries[:place], entry, *parent.entries[place + 1 :]))
+            if entry != parent.entries[position]:
+                out.append((*parent.entries[:position], entry, *parent.entries[position + 1 :]))
         return out[:count]

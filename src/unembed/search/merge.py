@@ -1,7 +1,7 @@
 """Merging: where several edits of one text came nearer, each elsewhere in it, make them all at once.
 
-A long text lacks many words, and an edit mends one. What the encoder said of each edit alone is known, so
-the merged texts take the nearest first: the best two, the best three, and so on.
+A long text lacks many words, and an edit mends one. How near each edit alone came is known, so the merged
+texts take the nearest first: the best two, the best three, and so on.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 from unembed.search.edits import Entries
 
-MERGED = "merge"  # what these drafts are said to be made by
+MERGED = "merge"  # `made_by` of these texts
 
 
 class Change(NamedTuple):
-    """From one text to another: in place of text[first:end] comes `put`."""
+    """From one text to another: `put` replaces text[first:end]."""
 
     first: int
     end: int
     put: Entries
 
     def meets(self, other: Change) -> bool:
-        """Whether both change the same words, or say something at the same point."""
+        """Whether both change the same words, or insert at the same point."""
         if self.first == self.end or other.first == other.end:
             return self.first <= other.end and other.first <= self.end
         return self.first < other.end and other.first < self.end
@@ -57,14 +57,14 @@ def pairs(text: Entries, edited: Sequence[Entries]) -> list[Entries]:
     changes = [change(text, one) for one in edited]
     return [
         _apply(text, (one, other))
-        for place, one in enumerate(changes)
-        for other in changes[place + 1 :]
+        for index, one in enumerate(changes)
+        for other in changes[index + 1 :]
         if not one.meets(other)
     ]
 
 
 def _apply(text: Entries, changes: Sequence[Change]) -> Entries:
-    """All of them, from the last to the first, so that places stay what they were."""
+    """All of them, from the last to the first, so that positions stay valid."""
     for first, end, put in sorted(changes, reverse=True):
         text = (*text[:first], *put, *text[end:])
     return text

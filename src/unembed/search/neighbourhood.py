@@ -1,111 +1,119 @@
-"""A survey: what lies around a text, for its hunt to choose from in the rounds to come.
+"""The neighbourhood of a text: what the search may try of it in the rounds to come.
 
-A sweep gives the texts that are one likely word away. Where a scout can judge them, there are more: words
-that the text lacks, words that stand elsewhere, and the most promising changes two by two.
+It holds the single-edit neighbours. Where a surrogate can rank them, there are more: words that the text
+lacks, words that stand elsewhere, and the edits of the most promising neighbours combined two by two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
+from unembed.search.candidate_pool import CandidatePool
+from unembed.search.candidate_reader import CandidateReader, trigram_log_probs
 from unembed.search.edits import Entries, moves
-from unembed.search.error_model import Scout
-from unembed.search.masked_texts import at, read_texts, said
 from unembed.search.merge import pairs
-from unembed.search.search_state import Hunt, Hypothesis, Leftovers
+from unembed.search.prefilter import SurrogatePrefilter
+from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
-from unembed.search.single_edits import Neighbour, Sweep
+from unembed.search.single_edits import Neighbour, SingleEdits
 
-LOOKED_AT = 150  # of a sweep's texts, by their words' probability
+MAX_LIKELY = 150  # single-edit neighbours that are kept, by their words' probability
 DEEPER = 4  # times as many words are looked at where that has led nowhere
 
 
-class Survey:
-    """What a search knows about texts before it embeds them."""
+class Neighbourhood:
+    """Fills the states' pools of neighbours."""
 
     def __init__(
-        self, checkpoint: Checkpoint, settings: GuidedSettings, scout: Scout | None, phrases: Phrases | None
+        self,
+        checkpoint: Checkpoint,
+        settings: GuidedSettings,
+        prefilter: SurrogatePrefilter | None,
+        phrases: Phrases | None,
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
-        self._scout, self._phrases = scout, phrases
+        self._ranks, self._phrases = prefilter is not None, phrases
+        self._reader = CandidateReader(checkpoint, prefilter, phrases)
 
-    def around(
-        self, asked: Sequence[tuple[Hunt, Hypothesis]], aims: NDArray[np.float32], *, deep: bool = False
+    def explore(
+        self,
+        asked: Sequence[tuple[SearchState, Hypothesis]],
+        aims: NDArray[np.float32],
+        *,
+        deep: bool = False,
     ) -> None:
-        """Find what is around these texts, one of each hunt, and let the hunts remember it.
+        """Find the neighbours of these texts, one per state, and add them to the states' pools.
 
-        aims: [n, D], the vectors that the denoiser is told; deep: look at less likely words and at longer
-        moves too, of texts that were looked at already.
+        aims: [n, D], the vectors that the denoiser is told; deep: take less likely words and longer moves
+        too, of texts that were explored already.
         """
         if not asked:
             return
-        times = DEEPER if deep else 1
-        sweep = Sweep(
-            self._checkpoint, self._settings.words_per_position * times, self._settings.missing_words * times
-        )
-        hunts = [hunt for hunt, _ in asked]
-        lengths = [hunt.length for hunt in hunts]
-        longest = hunts[0].longest or self._checkpoint.config.denoiser.max_length
-        found = sweep.around([parent.entries for _, parent in asked], aims, longest=longest, lengths=lengths)
-        for hunt, swept in zip(hunts, found, strict=True):
-            hunt.forward_passes += swept.passes
-        drafts = [
-            self._worth_a_look(hunt, parent, one.neighbours, deep=deep)
-            for (hunt, parent), one in zip(asked, found, strict=True)
+        states = [state for state, _ in asked]
+        edited = [
+            self._candidates(state, parent, near, deep=deep)
+            for (state, parent), near in zip(asked, self._single_edits(asked, aims, deep=deep), strict=True)
         ]
-        left = self._leftovers(hunts, drafts)
-        if self._scout is not None and self._settings.pairs:
-            paired = [
-                self._pairs(hunt, parent, some) for (hunt, parent), some in zip(asked, left, strict=True)
+        pools = self._read(states, edited)
+        if self._ranks and self._settings.pairs:
+            combined = [
+                self._pairs(state, parent, pool) for (state, parent), pool in zip(asked, pools, strict=True)
             ]
-            more = self._leftovers(hunts, paired)
-            left = [one.joined(other) for one, other in zip(left, more, strict=True)]
-        for (hunt, parent), some in zip(asked, left, strict=True):
-            known = hunt.neighbours.get(parent.text)
-            hunt.neighbours[parent.text] = some if known is None else known.joined(some)
+            more = self._read(states, combined)
+            pools = [pool.joined(other) for pool, other in zip(pools, more, strict=True)]
+        for (state, parent), pool in zip(asked, pools, strict=True):
+            state.neighbours.add(parent.text, pool)
 
-    def _leftovers(self, hunts: Sequence[Hunt], drafts: Sequence[Sequence[Entries]]) -> list[Leftovers]:
-        """What is new of these drafts of each hunt, with what is known of it."""
-        out = []
-        for hunt, some, texts in zip(hunts, drafts, read_texts(self._checkpoint, drafts), strict=True):
-            fresh = hunt.fresh(texts)
-            out.append(Leftovers(at(texts, fresh), at(some, fresh)))
-        if self._scout is not None:
-            looks = self._scout.look([one.texts for one in out])
-            out = [replace(one, scouted=vectors) for one, vectors in zip(out, looks, strict=True)]
-        if self._phrases is not None:
-            out = [replace(one, said=said(self._phrases, one.entries)) for one in out]
-        return out
+    def _single_edits(
+        self, asked: Sequence[tuple[SearchState, Hypothesis]], aims: NDArray[np.float32], *, deep: bool
+    ) -> list[list[Neighbour]]:
+        times = DEEPER if deep else 1
+        settings, states = self._settings, [state for state, _ in asked]
+        edits = SingleEdits(
+            self._checkpoint, settings.words_per_position * times, settings.missing_words * times
+        )
+        found = edits.around(
+            [parent.entries for _, parent in asked],
+            aims,
+            max_length=states[0].max_length or self._checkpoint.config.denoiser.max_length,
+            lengths=[state.length for state in states],
+        )
+        for state, one in zip(states, found, strict=True):
+            state.forward_passes += one.passes
+        return [one.neighbours for one in found]
 
-    def _worth_a_look(
-        self, hunt: Hunt, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool
+    def _read(
+        self, states: Sequence[SearchState], entries: Sequence[Sequence[Entries]]
+    ) -> list[CandidatePool]:
+        return [pool for _, pool in self._reader.read(states, entries)]
+
+    def _candidates(
+        self, state: SearchState, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool
     ) -> list[Entries]:
-        """The likeliest first; then, where a scout can judge them, words that the text lacks and moves."""
+        """The likeliest first; then, where a surrogate can rank them, words that the text lacks and moves."""
         ranked = sorted(neighbours, key=lambda one: -one.log_prob)
-        likely = [one.entries for one in ranked if not one.missing][: LOOKED_AT * (DEEPER if deep else 1)]
-        if self._scout is None:
+        likely = [one.entries for one in ranked if not one.missing][: MAX_LIKELY * (DEEPER if deep else 1)]
+        if not self._ranks:
             return likely
         lacking = [one.entries for one in ranked if one.missing]
-        return [*likely, *lacking, *self._moves(hunt, parent, deep=deep)]
+        return [*likely, *lacking, *self._moves(state, parent, deep=deep)]
 
-    def _moves(self, hunt: Hunt, parent: Hypothesis, *, deep: bool) -> list[Entries]:
-        """Texts in which some words stand elsewhere: those whose phrases are likeliest, or any."""
-        # Of two stretches that change places, one is at most half of the text.
+    def _moves(self, state: SearchState, parent: Hypothesis, *, deep: bool) -> list[Entries]:
+        """Texts in which some words stand elsewhere: those whose trigrams are likeliest, or any."""
+        # Of two spans that swap positions, one is at most half of the text.
         every = moves(parent.entries, len(parent.entries) // 2) if deep else moves(parent.entries)
-        count = min(self._settings.moves, len(every))
         if self._phrases is not None:
-            order = np.argsort(-said(self._phrases, every), kind="stable")
+            order = np.argsort(-trigram_log_probs(self._phrases, every), kind="stable")
         else:
-            order = hunt.random.permutation(len(every))
-        return at(every, order[:count].tolist())
+            order = state.random.permutation(len(every))
+        return [every[index] for index in order[: self._settings.moves].tolist()]
 
-    def _pairs(self, hunt: Hunt, parent: Hypothesis, left: Leftovers) -> list[Entries]:
-        """Of a text's most promising neighbours, every two at once."""
-        best = at(left.entries, hunt.ranked(left)[: self._settings.pairs])
-        return [draft for draft in pairs(parent.entries, best) if hunt.allows(draft)]
+    def _pairs(self, state: SearchState, parent: Hypothesis, pool: CandidatePool) -> list[Entries]:
+        """The edits of a text's most promising neighbours, every two combined."""
+        best = [pool.entries[index] for index in state.ranked(pool)[: self._settings.pairs]]
+        return [entries for entries in pairs(parent.entries, best) if state.allows(entries)]

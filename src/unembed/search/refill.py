@@ -1,4 +1,4 @@
-"""Refilling: the denoiser says what could stand where a draft has masks."""
+"""Refilling: the denoiser fills the masks of edited texts by sampling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unembed.decode.choose import sampled
 from unembed.decode.denoising_loop import decode
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import MASK, Entries
-from unembed.search.masked_texts import as_tokens, never_written
+from unembed.search.masked_texts import as_tokens, banned_entries
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Refill(BaseDecoder):
 
 def refill(
     checkpoint: Checkpoint,
-    drafts: Sequence[Entries],
+    texts: Sequence[Entries],
     vectors: NDArray[np.float32],
     seeds: Tensor,
     *,
@@ -46,16 +46,16 @@ def refill(
     temperature: float,
     batch: int,
 ) -> tuple[list[Entries], NDArray[np.int64]]:
-    """Drafts without their masks, and the forward passes of each.  # [n]
+    """Texts with their masks filled, and the forward passes of each.  # [n]
 
-    vectors: [n, D], what each draft is to say; seeds: [n].
+    vectors: [n, D], what each text is to say; seeds: [n].
     """
     device = checkpoint.denoiser.output_bias.device
-    filled = list(drafts)
-    passes = np.zeros(len(drafts), dtype=np.int64)
-    masked = [place for place, draft in enumerate(drafts) if MASK in draft]
-    for length in sorted({len(drafts[place]) for place in masked}):
-        bucket = [place for place in masked if len(drafts[place]) == length]
+    filled = list(texts)
+    passes = np.zeros(len(texts), dtype=np.int64)
+    masked = [row for row, text in enumerate(texts) if MASK in text]
+    for length in sorted({len(texts[row]) for row in masked}):
+        bucket = [row for row in masked if len(texts[row]) == length]
         for first in range(0, len(bucket), batch):
             rows = bucket[first : first + batch]
             decoded = decode(
@@ -65,8 +65,8 @@ def refill(
                 Refill(temperature),
                 steps=steps,
                 seeds=seeds[rows].to(device),
-                banned=never_written(checkpoint),
-                start=as_tokens(checkpoint, [drafts[row] for row in rows]),
+                banned=banned_entries(checkpoint),
+                start=as_tokens(checkpoint, [texts[row] for row in rows]),
                 reuse=True,  # an approximation that the encoder judges like everything else
             )
             passes[rows] = decoded.forward_passes.cpu().numpy()

@@ -1,8 +1,8 @@
-"""A sweep: every text that is one word away from a near one, as far as the denoiser finds the word likely.
+"""Single-edit neighbours: the texts one word away from another, as far as the denoiser finds the word likely.
 
-Random edits ask the denoiser anew for each draft. Here one pass over a text with one mask gives many: a
-sequence for each place where a word may be replaced or missing, the likeliest words at each. There are
-more of them than calls to spend, so a scout, or else the denoiser's own probability, says which to try.
+A random edit takes a forward pass of its own. Here one pass over a text with one mask gives many neighbours:
+a sequence per position where a word may be replaced or missing, the likeliest words at each. There are more
+of them than calls to spend: a surrogate, or else the denoiser's probability, says which to try.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from torch import Tensor
 from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import MASK, Entries
-from unembed.search.masked_texts import as_tokens, never_written
+from unembed.search.masked_texts import as_tokens, banned_entries
 
-SWEPT = "sweep"  # what these drafts are said to be made by
-ROWS = 256  # sequences a pass, about
-APART = 8  # one word in so many is asked for at once
-GROWN = 16  # one mask more for each so many words of a text, where words are put in
+NEIGHBOUR = "neighbour"  # `made_by` of these texts
+ROWS = 256  # sequences per pass, about
+APART = 8  # one word in so many is masked at once
+GROWN = 16  # one mask more per so many words of a text, where words are inserted
 
 
 class Neighbour(NamedTuple):
     """A text one word away."""
 
     entries: Entries
-    log_prob: float  # of the word that was put in; where one was left out, what its rivals have on average
+    log_prob: float  # of the word that was inserted; where one was left out, the mean of its rivals
     missing: bool = False  # the word is one that the vector speaks of and the text does not have
 
 
 class _Gap(NamedTuple):
-    """Where a word may come: in place of the one that stands there, or before it."""
+    """Where a word may come: instead of the one at a position, or before it."""
 
-    place: int
-    was: int | None  # the word that stands there, if it is to be replaced
+    position: int
+    was: int | None  # the word at that position, if it is to be replaced
 
     def put(self, text: Entries, word: int) -> Entries:
-        return (*text[: self.place], word, *text[self.place + (self.was is not None) :])
+        return (*text[: self.position], word, *text[self.position + (self.was is not None) :])
 
 
 class _Row(NamedTuple):
@@ -55,7 +55,7 @@ class _Row(NamedTuple):
     gaps: tuple[_Gap, ...]
 
 
-class Swept(NamedTuple):
+class Neighbours(NamedTuple):
     """The neighbours of one text, and the forward passes that they took."""
 
     neighbours: list[Neighbour]
@@ -70,25 +70,25 @@ class _Answer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """Neighbours of texts: the `words` likeliest at each place, put in or replacing, and all deletions.
+class SingleEdits:
+    """Neighbours of texts: the likeliest words per position, inserted or replacing, and all deletions.
 
-    A word that fits in no place's first few may still be what the text lacks: the `missing` likeliest
-    words of a vector that the text does not have, by the lexical head, are each put where they fit best.
+    A word that is not among the likeliest of any position may still be what the text lacks: of the words that
+    the lexical head expects and the text does not have, each is put where it fits best.
     """
 
     checkpoint: Checkpoint
-    words: int
-    missing: int = 0
+    words_per_position: int
+    missing_words: int = 0
 
     def around(
         self,
         texts: Sequence[Entries],
         targets: NDArray[np.float32],
         *,
-        longest: int,
+        max_length: int,
         lengths: Sequence[int | None],
-    ) -> list[Swept]:
+    ) -> list[Neighbours]:
         """The neighbours of each text, each once, none of them the text itself.
 
         targets: [n, D], what each text is to say; lengths: how many tokens it must have, where that is known.
@@ -96,27 +96,18 @@ class Sweep:
         rows = [
             row
             for number, (text, length) in enumerate(zip(texts, lengths, strict=True))
-            for row in _masked(number, text, longest, grow=length is None)
+            for row in _masked(number, text, max_length, grow=length is None)
         ]
         found: list[dict[Entries, Neighbour]] = [{} for _ in texts]
         for size in sorted({len(row.entries) for row in rows}):
             for part in _parts([row for row in rows if len(row.entries) == size]):
                 asked = [(row.parent, gap) for row in part for gap in row.gaps]
                 for (parent, gap), answer in zip(asked, self._ask(part, texts, targets), strict=True):
-                    text, some = texts[parent], found[parent]
-                    rivals = {word: value for word, value in answer.words.items() if word != gap.was}
-                    near = [Neighbour(gap.put(text, word), value) for word, value in rivals.items()]
-                    # The less sure a word, the likelier its rivals; leaving it out is one more of them.
-                    if gap.was is not None and lengths[parent] is None and len(text) > 1:
-                        without = (*text[: gap.place], *text[gap.place + 1 :])
-                        near.append(Neighbour(without, float(np.log(np.exp([*rivals.values()]).mean()))))
-                    near += [Neighbour(gap.put(text, word), value, missing=True)
-                             for word, value in answer.missing.items()]  # fmt: skip
-                    for one in near:
-                        some.setdefault(one.entries, one)
+                    for one in _at_gap(texts[parent], gap, answer, shrink=lengths[parent] is None):
+                        found[parent].setdefault(one.entries, one)
         passes = Counter(row.parent for row in rows)
         return [
-            Swept([one for one in some.values() if one.entries != text], passes[number])
+            Neighbours([one for one in some.values() if one.entries != text], passes[number])
             for number, (some, text) in enumerate(zip(found, texts, strict=True))
         ]
 
@@ -125,10 +116,10 @@ class Sweep:
         self, rows: Sequence[_Row], texts: Sequence[Entries], targets: NDArray[np.float32]
     ) -> list[_Answer]:
         """What could come at each mask of these sequences of one length."""
-        denoiser, banned = self.checkpoint.denoiser, never_written(self.checkpoint)
+        denoiser, banned = self.checkpoint.denoiser, banned_entries(self.checkpoint)
         tokens = as_tokens(self.checkpoint, [row.entries for row in rows])  # [m, L]
         wanted = tokens == denoiser.config.mask_id  # [m, L]
-        # A vector is read once, however many of its text's places are asked for.
+        # A vector is read once, however many positions of its text are masked.
         parents = sorted({row.parent for row in rows})
         owner = torch.tensor([parents.index(row.parent) for row in rows], device=tokens.device)  # [m]
         model = ConditionedDenoiser.read(
@@ -140,34 +131,45 @@ class Sweep:
         )
         logits = model.select(owner).logits(tokens, wanted.float().mean(dim=1), wanted)  # [masks, V]
         logits = logits - logits.logsumexp(dim=1, keepdim=True)
-        top, word = logits.topk(
-            min(self.words + 1, logits.shape[1] - len(banned)), dim=1
-        )  # [masks, words + 1]
+        count = min(self.words_per_position + 1, logits.shape[1] - len(banned))
+        top, word = logits.topk(count, dim=1)  # [masks, count]
         out = [
             _Answer(dict(zip(*some, strict=True)), {})
             for some in zip(word.tolist(), top.tolist(), strict=True)
         ]
         lexical = model.reading.prepared.lexical  # [parents, V]
-        if self.missing and lexical is not None:
+        if self.missing_words and lexical is not None:
             mask_owner = owner[wanted.nonzero()[:, 0]]  # [masks]
             for number, parent in enumerate(parents):
                 mine = (mask_owner == number).nonzero().squeeze(1)  # [k]
-                lacking = self._lacking(lexical[number], [*texts[parent], *banned])  # [missing]
-                best, place = logits[mine][:, lacking].max(dim=0)  # [missing]
-                for entry, at, value in zip(
-                    lacking.tolist(), mine[place].tolist(), best.tolist(), strict=True
+                lacking = self._lacking(lexical[number], [*texts[parent], *banned])  # [missing_words]
+                best, which = logits[mine][:, lacking].max(dim=0)  # [missing_words]
+                for entry, mask, value in zip(
+                    lacking.tolist(), mine[which].tolist(), best.tolist(), strict=True
                 ):
-                    out[at].missing[entry] = value
+                    out[mask].missing[entry] = value
         return out
 
     def _lacking(self, lexical: Tensor, others: Sequence[int]) -> Tensor:
-        """The likeliest words by these logits [V] that are none of the others.  # [missing]"""
+        """The likeliest words by these logits [V] that are none of the others.  # [missing_words]"""
         left = lexical.index_fill(0, torch.tensor(others, device=lexical.device), -torch.inf)  # [V]
-        return left.topk(min(self.missing, int(left.isfinite().sum()))).indices
+        return left.topk(min(self.missing_words, int(left.isfinite().sum()))).indices
+
+
+def _at_gap(text: Entries, gap: _Gap, answer: _Answer, *, shrink: bool) -> list[Neighbour]:
+    """The neighbours that differ from a text at one gap; `shrink`: a word may also be left out."""
+    rivals = {word: value for word, value in answer.words.items() if word != gap.was}
+    out = [Neighbour(gap.put(text, word), value) for word, value in rivals.items()]
+    # The less sure a word, the likelier its rivals; leaving it out is one more of them.
+    if gap.was is not None and shrink and len(text) > 1:
+        without = (*text[: gap.position], *text[gap.position + 1 :])
+        out.append(Neighbour(without, float(np.log(np.exp([*rivals.values()]).mean()))))
+    missing = answer.missing.items()
+    return [*out, *(Neighbour(gap.put(text, word), value, missing=True) for word, value in missing)]
 
 
 def _parts(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Rows in passes. All of one text are in one: a missing word's best place is sought among them."""
+    """Rows in passes. All of one text are in one: a missing word's best position is sought among them."""
     out: list[list[_Row]] = [[]]
     for _, group in groupby(rows, key=lambda row: row.parent):
         some = list(group)
@@ -177,25 +179,27 @@ def _parts(rows: Sequence[_Row]) -> list[list[_Row]]:
     return out
 
 
-def _masked(number: int, text: Entries, longest: int, *, grow: bool) -> list[_Row]:
+def _masked(number: int, text: Entries, max_length: int, *, grow: bool) -> list[_Row]:
     """The text with a mask instead of each word, and, if it may grow, between any two.
 
-    A long text is asked about several places at once that stand far from each other.
+    A long text has several masks at once, far from each other.
     """
     replaced = [
-        [_Gap(place, text[place]) for place in range(first, len(text), APART)]
+        [_Gap(position, text[position]) for position in range(first, len(text), APART)]
         for first in range(min(APART, len(text)))
     ]
     grown: list[list[_Gap]] = []
-    if grow and len(text) < longest:
-        more = min(1 + len(text) // GROWN, longest - len(text))
+    if grow and len(text) < max_length:
+        more = min(1 + len(text) // GROWN, max_length - len(text))
         rows = -(-(len(text) + 1) // more)
-        grown = [[_Gap(place, None) for place in range(first, len(text) + 1, rows)] for first in range(rows)]
+        grown = [
+            [_Gap(position, None) for position in range(first, len(text) + 1, rows)] for first in range(rows)
+        ]
     return [_Row(number, _with_masks(text, gaps), tuple(gaps)) for gaps in (*replaced, *grown)]
 
 
 def _with_masks(text: Entries, gaps: Sequence[_Gap]) -> Entries:
-    """The text with all these masks, put in from the right, so that places stay what they were."""
+    """The text with all these masks, put in from the right, so that positions stay valid."""
     for gap in reversed(gaps):
         text = gap.put(text, MASK)
     return text

@@ -17,7 +17,7 @@ from unembed.errors import MismatchError
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.phrases import Phrases
 from unembed.search.guided_search import GuidedSearch, Observer
-from unembed.search.search_state import Hunt, Hypothesis
+from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 
 TIE = 1e-6  # cosines that differ by less are equal: that is the encoder's own rounding
@@ -56,7 +56,7 @@ def search_window(
         batch=settings.batch,
         seed=settings.seed,
         lengths=None if lengths is None else lengths.tolist(),
-        scout=search.scout,
+        surrogate=search.scout,
         phrases=search.phrases,
     )
     hunts = guided.run(window, starts, search.observe)
@@ -83,7 +83,11 @@ def _entries(checkpoint: Checkpoint, tokens: Sequence[int]) -> tuple[int, ...]:
 
 
 def _result(
-    checkpoint: Checkpoint, vector: NDArray[np.float32], plain: Inversion, hunt: Hunt, settings: Settings
+    checkpoint: Checkpoint,
+    vector: NDArray[np.float32],
+    plain: Inversion,
+    hunt: SearchState,
+    settings: Settings,
 ) -> Inversion:
     decode = checkpoint.vocabulary.decode
     passes = plain.forward_passes + hunt.forward_passes
@@ -112,17 +116,17 @@ def _result(
 
 
 def rank(
-    checkpoint: Checkpoint, vector: NDArray[np.float32], hunt: Hunt, count: int, *, length_known: bool
+    checkpoint: Checkpoint, vector: NDArray[np.float32], hunt: SearchState, count: int, *, length_known: bool
 ) -> tuple[list[Hypothesis], list[float]]:
     """The nearest texts and their scores; where cosines tie, the model's score decides.
 
     Where the cosines are an imitation's, it decides all along, as in the search: only texts that came
     near enough to be given a score are ranked.
     """
-    scored = [one for one in hunt.tried.values() if one.text in hunt.scores]
-    if hunt.imitated and scored:
+    scored = [one for one in hunt.tried.values() if one.text in hunt.denoiser_scores]
+    if hunt.objective.by_surrogate and scored:
         ranked = sorted(scored, key=lambda one: -hunt.value(one))[:count]
-        return ranked, [hunt.scores[one.text] for one in ranked]
+        return ranked, [hunt.denoiser_scores[one.text] for one in ranked]
     nearest = sorted(hunt.tried.values(), key=lambda one: -one.cosine)
     last = nearest[min(count, len(nearest)) - 1].cosine
     chosen = [one for one in nearest if one.cosine >= last - TIE]
@@ -138,6 +142,6 @@ def rank(
     return [one for one, _ in out], [score for _, score in out]
 
 
-def _frames(checkpoint: Checkpoint, hunt: Hunt) -> tuple[Frame, ...]:
+def _frames(checkpoint: Checkpoint, hunt: SearchState) -> tuple[Frame, ...]:
     """Every nearer text in turn."""
     return tuple(Frame(tuple(checkpoint.vocabulary.decode(one.entries)), one.text) for one in hunt.history)

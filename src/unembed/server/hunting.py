@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unembed.decode.result import Inversion
-from unembed.search.search_state import Hunt
+from unembed.search.search_state import SearchState
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Piece, SearchEvent
@@ -22,7 +22,7 @@ class HuntWatch:
         self._rows: dict[int, int] = {}  # by the hunt's id: its row
         self._round = 0
 
-    def __call__(self, hunts: Sequence[Hunt]) -> list[bool]:
+    def __call__(self, hunts: Sequence[SearchState]) -> list[bool]:
         """Which of them somebody still waits for."""
         if not self._rows:  # all of them, in the order of the vectors
             self._rows = {id(hunt): row for row, hunt in enumerate(hunts)}
@@ -34,7 +34,7 @@ class HuntWatch:
                     index=index,
                     round=self._round,
                     encoder_calls=hunt.calls,
-                    max_encoder_calls=hunt.budget,
+                    max_encoder_calls=hunt.settings.max_encoder_calls,
                     cosine=round(hunt.best.cosine, 6),
                     text=hunt.best.text,
                     pieces=self._pieces.entries(hunt.best.entries),

@@ -1,0 +1,49 @@
+"""Single-edit neighbours of the beam's texts that are not embedded yet, and whose turn it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+
+from unembed.search.candidate_pool import CandidatePool
+
+DEEPEN = 3  # after so many turns of the best text its less likely neighbours are looked at too
+
+
+@dataclass
+class NeighbourPools:
+    """A pool per text of the beam. Each turn of a text counts as one rank less."""
+
+    pools: dict[str, CandidatePool] = field(default_factory=dict)  # by text
+    turns: Counter[str] = field(default_factory=Counter)  # by text
+    deepened: set[str] = field(default_factory=set)  # texts whose less likely neighbours are known too
+
+    def next_rank(self, beam: Sequence[str]) -> int | None:
+        """The rank of the text in the beam whose neighbours are tried next; None where none are left."""
+        left = [
+            (rank + self.turns[text], rank) for rank, text in enumerate(beam) if self.pools.get(text, True)
+        ]
+        return min(left)[1] if left else None
+
+    def wants_deeper(self, best: str) -> bool:
+        """Whether it is time to look at less likely neighbours of the beam's best text too: once."""
+        return self.turns[best] == DEEPEN and best not in self.deepened
+
+    def deepen(self, text: str) -> None:
+        """Its less likely neighbours are known from now on: its turns are counted from zero again."""
+        self.deepened.add(text)
+        self.turns[text] = 0
+
+    def add(self, text: str, pool: CandidatePool) -> None:
+        """More neighbours of a text, behind those that are known."""
+        known = self.pools.get(text)
+        self.pools[text] = pool if known is None else known.joined(pool)
+
+    def untried(self, text: str, tried: Container[str]) -> CandidatePool:
+        """What is left of a text's neighbours."""
+        return self.pools[text].without(tried)
+
+    def forget_all_but(self, beam: Container[str]) -> None:
+        """Drop the neighbours of texts that left the beam."""
+        self.pools = {text: pool for text, pool in self.pools.items() if text in beam}

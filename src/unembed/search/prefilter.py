@@ -1,0 +1,34 @@
+"""The surrogate prefilter: a model that imitates the encoder sees the proposals first, and most end there.
+
+Its own calls cost nothing; only the most promising proposals cost a call of the encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unembed.encoders.base import Encoder
+from unembed.search.error_model import Floats, unit
+
+
+class SurrogatePrefilter:
+    """Keeps one in `ratio` proposals, those that promise most by a surrogate's vectors."""
+
+    def __init__(self, surrogate: Encoder, ratio: int) -> None:
+        self._surrogate, self._ratio = surrogate, ratio
+
+    def embed(self, texts: Sequence[Sequence[str]]) -> list[Floats]:
+        """The surrogate's unit vectors of several lists of texts, all read together.  # [k, D] each"""
+        wanted = list(dict.fromkeys(text for some in texts for text in some))
+        if wanted:
+            vectors = unit(self._surrogate.encode(wanted))  # [m, D]
+        else:
+            vectors = np.zeros((0, self._surrogate.info.dimension), np.float32)
+        rows = {text: row for row, text in enumerate(wanted)}
+        return [vectors[[rows[text] for text in some]] for some in texts]
+
+    def keep(self, ranked: Sequence[int]) -> list[int]:
+        """Of indices, most promising first, those that stay, in ascending order."""
+        return sorted(ranked[: -(-len(ranked) // self._ratio)])
