@@ -30,7 +30,8 @@ from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.registry import make_decoder
 from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
-from unembed.inverter import SURROGATE, Inverter
+from unembed.inverter import Inverter
+from unembed.model.parts import SURROGATE
 from unembed.search.edits import Entries
 from unembed.search.guided_search import GuidedSearch
 from unembed.search.search_state import SearchState

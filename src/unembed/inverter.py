@@ -22,10 +22,10 @@ from unembed.decode.invert_batch import Settings, invert_batch
 from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.encoders import Encoder, load_encoder
-from unembed.encoders.surrogate import load_surrogate
 from unembed.errors import MismatchError, UnembedError, UsageError
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import PHRASES, Phrases
+from unembed.model.parts import SURROGATE
+from unembed.model.phrases import Phrases
 from unembed.search.guided_search import Observer
 from unembed.search.strategies import Guided, make_strategy
 from unembed.search.window import Search, check_guide, search_window
@@ -35,7 +35,6 @@ from unembed.vectors.plausibility import PlausibilityCheck, PlausibilityWarning,
 __all__ = ["Advance", "Alternative", "Frame", "Inversion", "Inverter", "PlausibilityWarning"]
 
 BUNDLED = Path(__file__).parent / "assets" / "minilm-en"
-SURROGATE = "surrogate"  # a model's own surrogate, and the folder of the model's that holds it
 BATCH = 64
 WINDOW = 4  # batches of vectors that are sorted by length together
 
@@ -58,9 +57,12 @@ class Inverter:
         *,
         device: str | torch.device = "cpu",
         trust_remote_code: bool = False,
-        **hub: Any,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
     ) -> Inverter:
-        """The bundled model; or a model's folder; or a hub id (`revision=`, `token=` go to the hub).
+        """The bundled model; or a model's folder; or a hub id, with the hub's options.
 
         Code that its encoder's model folder brings along runs only with `trust_remote_code=True`.
         """
@@ -71,7 +73,9 @@ class Inverter:
                     hint="Name a model's folder or hub id, or train one: unembed train --help",
                 )
             name = BUNDLED
-        checkpoint = Checkpoint.from_pretrained(str(name), **hub)
+        checkpoint = Checkpoint.from_pretrained(
+            name, revision=revision, token=token, cache_dir=cache_dir, local_files_only=local_files_only
+        )
         return cls(checkpoint, device=device, trust_remote_code=trust_remote_code)
 
     @property
@@ -122,16 +126,10 @@ class Inverter:
         check_guide(found, self.checkpoint)
         return found
 
-    @cached_property
+    @property
     def surrogate(self) -> Encoder:
         """The imitation of its encoder that came with the model: no call of the real one is needed."""
-        folder = self.checkpoint.folder
-        if folder is None or not self.has_surrogate:
-            raise UnembedError(
-                "This model came without a surrogate.",
-                hint="Train one: unembed surrogate --data DATA -o RUN; then give its folder as the encoder.",
-            )
-        return load_surrogate(folder / SURROGATE, device=str(self.device))
+        return self.checkpoint.surrogate
 
     def search(
         self, strategy: Guided, encoder: str | Encoder | None = None, observe: Observer | None = None
@@ -142,19 +140,15 @@ class Inverter:
         scout = self.surrogate if self.has_surrogate and encoder != SURROGATE else None
         return Search(strategy, guide, observe, scout, self.phrases)
 
-    @cached_property
+    @property
     def phrases(self) -> Phrases | None:
         """What follows what in the texts that the model learnt from, if that came with it."""
-        folder = self.checkpoint.folder
-        if folder is None or not (folder / PHRASES).exists():
-            return None
-        return Phrases.load(folder / PHRASES, self.checkpoint.vocabulary)
+        return self.checkpoint.phrases
 
     @property
     def has_surrogate(self) -> bool:
         """Whether an imitation of its encoder came with the model."""
-        folder = self.checkpoint.folder
-        return folder is not None and (folder / SURROGATE).is_dir()
+        return self.checkpoint.has_surrogate
 
     def invert(self, vectors: Any, *, lengths: int | Sequence[int] | None = None, **options: Any) -> Any:
         """The texts that vectors stand for: an `Inversion` for one vector, a list of them for many.

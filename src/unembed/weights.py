@@ -45,3 +45,10 @@ def unpack(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         else:
             out[name] = weight.float() if weight.is_floating_point() else weight
     return out
+
+
+def stored_as(tensors: Mapping[str, Tensor]) -> Storage:
+    """How the tensors of a file were packed."""
+    if any(name.endswith(SCALE) for name in tensors):
+        return "int8"
+    return "float16" if any(weight.dtype == torch.float16 for weight in tensors.values()) else "float32"

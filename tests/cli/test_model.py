@@ -8,15 +8,15 @@ from safetensors import safe_open
 import tiny
 import toy
 from unembed.cli.model import command
-from unembed.errors import DataError, UnavailableError
-from unembed.model.checkpoint import WEIGHTS, load_checkpoint
-from unembed.training.save import save_checkpoint
+from unembed.errors import DataError
+from unembed.model.checkpoint import load_checkpoint
+from unembed.model.parts import WEIGHTS
 
 
 @pytest.fixture
 def folder(tmp_path, toy_encoder):
     path = tmp_path / "model"
-    save_checkpoint(tiny.checkpoint(toy.wordpiece(), toy_encoder.info), path)
+    tiny.checkpoint(toy.wordpiece(), toy_encoder.info).save(path)
     return path
 
 
@@ -60,12 +60,3 @@ def test_a_tampered_model_is_named(folder):
     (folder / WEIGHTS).write_bytes(data)
     with pytest.raises(DataError, match=WEIGHTS):
         run("show", folder)
-
-
-def test_an_unreachable_hub_is_an_error_with_a_next_step(folder, monkeypatch):
-    def refuse(*_, **__):
-        raise ConnectionError("no network")
-
-    monkeypatch.setattr("unembed.model.checkpoint.Checkpoint.push_to_hub", refuse)
-    with pytest.raises(UnavailableError, match="hf auth login"):
-        run("push", folder, "somebody/model")

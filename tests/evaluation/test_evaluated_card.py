@@ -15,7 +15,8 @@ from unembed.errors import DataError, MismatchError
 from unembed.evaluation import evaluate
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.evaluated_card import evaluated_card
-from unembed.model.checkpoint import CARD, load_checkpoint
+from unembed.model.checkpoint import load_checkpoint
+from unembed.model.parts import CARD
 
 
 @pytest.fixture

@@ -125,5 +125,5 @@ def test_half_a_configuration_is_refused(folder):
 def test_a_folder_that_does_not_exist(tmp_path):
     with pytest.raises(UsageError, match="no model folder"):
         Checkpoint.from_pretrained(tmp_path / "nowhere")
-    with pytest.raises(UnavailableError, match="neither a local folder nor to be had"):
+    with pytest.raises(UnavailableError, match="neither a local folder nor"):
         Checkpoint.from_pretrained("nobody/nothing", local_files_only=True)

@@ -5,11 +5,10 @@ import sys
 
 import tiny
 import toy
-from unembed.training.save import save_checkpoint
 
 
 def test_loading_a_checkpoint_leaves_the_compiler_alone(tmp_path, toy_encoder):
-    save_checkpoint(tiny.checkpoint(toy.wordpiece(), toy_encoder.info), tmp_path / "model")
+    tiny.checkpoint(toy.wordpiece(), toy_encoder.info).save(tmp_path / "model")
     code = (
         "import sys; from unembed.model.checkpoint import load_checkpoint; from pathlib import Path; "
         "load_checkpoint(Path(sys.argv[1])); print('torch._dynamo' in sys.modules)"

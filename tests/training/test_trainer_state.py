@@ -11,10 +11,12 @@ from unembed.data.config import EncodeConfig
 from unembed.data.encode import encode
 from unembed.errors import DataError, MismatchError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import Phrases
 from unembed.storage import folder_lock
-from unembed.training import save, trainer_state, training_loop
+from unembed.training import trainer_state, training_loop
 from unembed.training.log import read_log
 from unembed.training.training_loop import train
+from unembed.training.training_run import TrainingRun
 
 
 @pytest.fixture
@@ -181,7 +183,7 @@ def test_a_checkpoint_swap_that_was_cut_in_two_is_mended(finished, monkeypatch):
 
     monkeypatch.setattr(Checkpoint, "save_pretrained", full)
     with pytest.raises(OSError, match="No space"):
-        save.save_checkpoint(model, latest)
+        model.save(latest)
     assert Checkpoint.from_pretrained(latest)
     assert not list(finished.output.glob("latest.*"))
 
@@ -197,3 +199,15 @@ def test_a_finished_run_is_left_as_it_is(finished, monkeypatch):
     monkeypatch.setattr(training_loop, "learn", lambda run, stop: pytest.fail("learned again"))
     train(finished)
     assert (finished.output / "log.jsonl").read_bytes() == before
+
+
+def test_a_better_best_keeps_the_phrases_that_were_put_there(finished):
+    best = Checkpoint.from_pretrained(finished.output / "best")
+    best.add_phrases(Phrases.count([[1, 2, 3]], best.vocabulary, min_pairs=1, min_triples=1))
+    run = TrainingRun(finished, training_loop.make_accelerator(finished), lambda *_: None)
+    run.progress = run.progress.model_copy(update={"step": run.progress.step + 1})
+    run.save_model("best")
+    run.close()
+    better = Checkpoint.from_pretrained(finished.output / "best")
+    assert better.config.training["step"] == best.config.training["step"] + 1
+    assert better.phrases is not None

@@ -18,7 +18,7 @@ _MODEL = click.argument("model")
 @click.group(
     epilog="\b\nExamples:\n  unembed model show runs/short/best\n"
     "  unembed model export runs/short/best -o models/short --dtype float16\n"
-    "  unembed model card models/short --evaluation 'Test texts=evaluations/short' --about about.md\n"
+    "  unembed model card models/short --evaluation 'Test texts=evaluations/short' --licence cc-by-4.0\n"
     "  unembed model push models/short somebody/minilm-inverter"
 )
 def command() -> None:
@@ -48,9 +48,8 @@ def show(model: str, as_json: bool) -> None:
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float16", "int8"]),
-    default="float16",
-    show_default=True,
-    help="How weights are stored (int8: the matrices, the rest float16); it computes in float32 always.",
+    help="How weights are stored (int8: the matrices, the rest float16); it computes in float32 always.  "
+    "[default: as in MODEL]",
 )
 @click.option(
     "--repeat-penalty",
@@ -59,21 +58,24 @@ def show(model: str, as_json: bool) -> None:
     "[default: as it is in MODEL]",
 )
 @json_option
-def export(model: str, output: Path, dtype: Storage, repeat_penalty: float | None, as_json: bool) -> None:
+def export(
+    model: str, output: Path, dtype: Storage | None, repeat_penalty: float | None, as_json: bool
+) -> None:
     """Write MODEL as a folder to ship: whole, or not at all."""
-    from unembed.model.checkpoint import WEIGHTS, Checkpoint
-    from unembed.training.save import save_checkpoint
+    from unembed.model.checkpoint import Checkpoint
+    from unembed.model.parts import WEIGHTS
 
     checkpoint = Checkpoint.from_pretrained(model)
     if repeat_penalty is not None:
         checkpoint = checkpoint.penalising_repeats(repeat_penalty)
-    checkpoint.stored_as = dtype
-    save_checkpoint(checkpoint, output)
+    if dtype is not None:
+        checkpoint.stored_as = dtype
+    checkpoint.save(output)
     size = (output / WEIGHTS).stat().st_size
     if as_json:
-        print_json({"folder": str(output), "bytes": size, "dtype": dtype})
+        print_json({"folder": str(output), "bytes": size, "dtype": checkpoint.stored_as})
     else:
-        say(f"Wrote {output}: {size / 1e6:.1f} MB of {dtype} weights.")
+        say(f"Wrote {output}: {size / 1e6:.1f} MB of {checkpoint.stored_as} weights.")
 
 
 @command.command(
@@ -82,37 +84,49 @@ def export(model: str, output: Path, dtype: Storage, repeat_penalty: float | Non
 )
 @click.argument("folder", metavar="MODEL", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option(
-    "--evaluation", "evaluations", multiple=True, required=True, metavar="TITLE=FOLDER",
+    "--evaluation", "evaluations", multiple=True, metavar="TITLE=FOLDER",
     help="What 'unembed evaluate' wrote about this model; repeat for more.",
 )  # fmt: skip
 @click.option(
     "--about", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Markdown on the texts, their licences and the machine.",
 )  # fmt: skip
+@click.option(
+    "--licence", help="Licence to publish the model under: what its texts and its encoder allow.  "
+    "[default: as in MODEL, or unknown]",
+)  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True, help="Texts to show.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which texts: drawn, not chosen.")
 @json_option
 def card(
-    folder: Path, evaluations: tuple[str, ...], about: Path | None, examples: int, seed: int, as_json: bool
+    folder: Path,
+    evaluations: tuple[str, ...],
+    about: Path | None,
+    licence: str | None,
+    examples: int,
+    seed: int,
+    as_json: bool,
 ) -> None:
-    """Write the card of MODEL, a folder, with its evaluations' figures: its README.md."""
+    """Write the card of MODEL, a folder, with its licence and its evaluations' figures: its README.md."""
     from unembed.evaluation.evaluated_card import evaluated_card
-    from unembed.model.checkpoint import CARD, Checkpoint
-    from unembed.storage import atomic_write
+    from unembed.model.checkpoint import Checkpoint
+    from unembed.model.parts import CARD
 
     named = [part.partition("=") for part in evaluations]
     for title, equals, path in named:
         if not (title and equals and path):
             raise click.BadParameter(f"'{title}' is not TITLE=FOLDER.", param_hint="--evaluation")
+    checkpoint = Checkpoint.from_pretrained(folder)
+    if licence is not None:
+        checkpoint.config = checkpoint.config.model_copy(update={"licence": licence})
     text = evaluated_card(
-        Checkpoint.from_pretrained(folder),
+        checkpoint,
         [(title, Path(path)) for title, _, path in named],
         about="" if about is None else about.read_text(encoding="utf-8"),
         examples=examples,
         seed=seed,
     )
-    with atomic_write(folder / CARD) as file:
-        file.write(text.encode())
+    checkpoint.write_card(text)
     if as_json:
         print_json({"card": str(folder / CARD), "evaluations": len(named)})
     else:
@@ -126,17 +140,9 @@ def card(
 @json_option
 def push(model: str, repository: str, private: bool, as_json: bool) -> None:
     """Upload MODEL to the Hugging Face hub as REPOSITORY (log in with 'hf auth login' first)."""
-    from unembed.errors import UnavailableError
     from unembed.model.checkpoint import Checkpoint
 
-    checkpoint = Checkpoint.from_pretrained(model)
-    try:
-        address = checkpoint.push_to_hub(repository, private=private)
-    except Exception as error:
-        raise UnavailableError(
-            f"The hub did not take {repository}: {type(error).__name__}.",
-            hint="Check the connection, and log in with: hf auth login",
-        ) from error
+    address = Checkpoint.from_pretrained(model).push_to_hub(repository, private=private)
     if as_json:
         print_json({"repository": repository, "address": address})
     else:
@@ -148,6 +154,8 @@ def _facts(checkpoint: Any) -> dict[str, object]:
     training = config.training
     return {
         "encoder": config.encoder.name,
+        "licence": config.licence or "unknown",
+        "encoder_licence": config.encoder.licence,
         "vector_dimension": denoiser.vector_dim,
         "vocabulary": denoiser.vocabulary,
         "longest_text": f"{denoiser.max_length} tokens",
@@ -157,4 +165,7 @@ def _facts(checkpoint: Any) -> dict[str, object]:
         "training_texts": training.get("texts", "unknown"),
         "training_steps": training.get("step", "unknown"),
         "training_minutes": round(training["seconds"] / 60, 1) if "seconds" in training else "unknown",
+        "stored_as": checkpoint.stored_as,
+        "phrases": checkpoint.has_phrases,
+        "surrogate": checkpoint.has_surrogate,
     }

@@ -73,7 +73,12 @@ class Surrogate:
     """The trained network as an encoder."""
 
     def __init__(
-        self, network: SurrogateNetwork, tokenizer: Tokenizer, config: SurrogateConfig, device: str = "cpu"
+        self,
+        network: SurrogateNetwork,
+        tokenizer: Tokenizer,
+        config: SurrogateConfig,
+        device: str = "cpu",
+        folder: Path | None = None,
     ) -> None:
         self.config = config
         self.network = network.to(device).eval().requires_grad_(False)
@@ -81,7 +86,8 @@ class Surrogate:
         self._device = device
         self.info = config.imitates.model_copy(
             update={
-                "name": "surrogate",
+                # load_encoder() takes a folder; a surrogate in memory has no name that it could take.
+                "name": str(folder) if folder is not None else f"surrogate of {config.imitates.name}",
                 "source": f"learnt from the vectors of {config.imitates.name}",
                 "digest": config.digests.get(WEIGHTS, ""),
                 "max_tokens": config.network.max_position_embeddings,
@@ -141,4 +147,4 @@ def load_surrogate(folder: Path, *, device: str | None = None) -> Surrogate:
     tokenizer = Tokenizer.from_str(contents[TOKENIZER].decode())
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return Surrogate(network, tokenizer, config, pick_device(device))
+    return Surrogate(network, tokenizer, config, pick_device(device), folder)

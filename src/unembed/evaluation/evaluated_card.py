@@ -10,7 +10,8 @@ import numpy as np
 from unembed.errors import DataError, MismatchError
 from unembed.evaluation.rows import ROWS_NAME, Row, read_rows
 from unembed.model.card import model_card
-from unembed.model.checkpoint import WEIGHTS, Checkpoint
+from unembed.model.checkpoint import Checkpoint
+from unembed.model.parts import WEIGHTS
 from unembed.report import Report, read_report
 from unembed.report.cells import definitions
 from unembed.report.document import Table

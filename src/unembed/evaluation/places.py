@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unembed.errors import UsageError
-from unembed.model.checkpoint import CONFIG
+from unembed.model.parts import CONFIG
 from unembed.storage import read_json
 
 

@@ -13,7 +13,8 @@ from unembed.errors import DataError, UsageError
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.samples import Samples, draw_samples
 from unembed.inverter import Inverter
-from unembed.model.checkpoint import WEIGHTS, Checkpoint
+from unembed.model.checkpoint import Checkpoint
+from unembed.model.parts import WEIGHTS
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
 _CARD = """\
 ---
 library_name: unembed
-license: apache-2.0
+license: {license}
 tags:
 - embedding-inversion
 - masked-diffusion
@@ -34,6 +35,7 @@ Inverter.from_pretrained("PATH OR HUB ID").invert(vectors)
 | shape | {layers} blocks of width {hidden}, vocabulary {vocabulary:,}, texts up to {max_length} tokens |
 | length | {length} |
 | trained | {training} |
+| licence | {licence}; of its encoder: {encoder_licence} |
 {more}
 ## What it cannot do
 
@@ -60,6 +62,9 @@ def model_card(config: CheckpointConfig, more: str = "") -> str:
         )
     denoiser = config.denoiser
     return _CARD.format(
+        license=json.dumps(config.licence, ensure_ascii=False) if config.licence else "unknown",
+        licence=config.licence or "unknown: who trained it has not said what its texts allow",
+        encoder_licence=config.encoder.licence,
         encoder=config.encoder.name,
         dimension=config.encoder.dimension,
         pooling=config.encoder.pooling,

@@ -1,38 +1,52 @@
-"""A trained model as a folder that can be shared: config.json, model.safetensors, tokenizer.json, README.md.
+"""A trained model as a folder that can be shared (its files: model/parts.py).
 
-huggingface_hub's mixin gives `from_pretrained`, `save_pretrained` and `push_to_hub`. Nothing in the
-folder is a pickle, and every file is checked against the digest that config.json carries.
+Nothing in the folder is a pickle, and every file is checked against the digest that config.json carries.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import ModelHubMixin, snapshot_download
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from tokenizers import Tokenizer
+from torch import Tensor
 
 from unembed.encoders.base import EncoderInfo
-from unembed.errors import DataError, UnavailableError, UsageError
+from unembed.encoders.surrogate import Surrogate
+from unembed.errors import DataError, MismatchError, UsageError
+from unembed.hub import snapshot, upload
 from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
-from unembed.model.phrases import PHRASES
+from unembed.model.parts import (
+    AGAIN,
+    CARD,
+    CONFIG,
+    PARTS,
+    SURROGATE_CONFIG,
+    TOKENIZER,
+    WEIGHTS,
+    OptionalParts,
+    put_phrases,
+    put_surrogate,
+)
+from unembed.model.phrases import PHRASES, Phrases
 from unembed.model.vocabulary import Vocabulary
-from unembed.storage import atomic_write, digest_bytes, read_checked, read_json, write_json
+from unembed.storage import atomic_folder, atomic_write, digest_bytes, read_checked, read_json, write_json
 from unembed.text import read_back
-from unembed.weights import Storage, pack, unpack
+from unembed.weights import Storage, pack, stored_as, unpack
 
 FORMAT = 1
-CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
 VOCABULARY = "vocabulary.token_ids"  # the one tensor that is not the denoiser's
-_AGAIN = "Copy or download the model again."
 
 
 class CheckpointConfig(BaseModel):
@@ -45,26 +59,52 @@ class CheckpointConfig(BaseModel):
     encoder: EncoderInfo = Field(description="Whose vectors it inverts.")
     vector_norm: tuple[float, float] = Field(description="Mean and spread of the training vectors' norms.")
     training: dict[str, Any] = Field(default_factory=dict, description="How it was trained.")
+    licence: str | None = Field(None, description="What its maker publishes it under. None: unknown.")
     digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")
 
 
-class Checkpoint(
-    ModelHubMixin,
-    library_name="unembed",
-    tags=["embedding-inversion", "masked-diffusion"],
-    license="apache-2.0",
-):
-    """The denoiser, its vocabulary and tokenizer, and what is known about them."""
+class Checkpoint:
+    """The denoiser, its vocabulary and tokenizer, and all that lies with them in the model's folder."""
 
     def __init__(
-        self, denoiser: Denoiser, vocabulary: Vocabulary, tokenizer: Tokenizer, config: CheckpointConfig
+        self,
+        denoiser: Denoiser,
+        vocabulary: Vocabulary,
+        tokenizer: Tokenizer,
+        config: CheckpointConfig,
+        parts: OptionalParts | None = None,
     ) -> None:
         self.denoiser = denoiser
         self.vocabulary = vocabulary
         self.tokenizer = tokenizer
         self.config = config
-        self.folder: Path | None = None  # where it was loaded from
+        self.parts = parts or OptionalParts()
         self.stored_as: Storage = "float32"  # how it is saved; it computes in float32 either way
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it was loaded from."""
+        return self.parts.folder
+
+    @cached_property
+    def phrases(self) -> Phrases | None:
+        """Counts of word pairs and triples in the training texts, if they came with the model."""
+        return self.parts.phrases(self.vocabulary)
+
+    @property
+    def has_phrases(self) -> bool:
+        """Whether counts of word pairs and triples came with the model."""
+        return self.parts.has_phrases
+
+    @property
+    def has_surrogate(self) -> bool:
+        """Whether a surrogate of its encoder came with the model."""
+        return self.parts.has_surrogate
+
+    @cached_property
+    def surrogate(self) -> Surrogate:
+        """The surrogate of its encoder that came with the model, on the denoiser's device."""
+        return self.parts.surrogate(str(next(self.denoiser.parameters()).device))
 
     def texts(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """The model's entries as texts, written as the texts of the data are."""
@@ -81,71 +121,163 @@ class Checkpoint(
         denoiser = Denoiser(changed)
         denoiser.load_state_dict(self.denoiser.state_dict())
         config = self.config.model_copy(update={"denoiser": changed})
-        return Checkpoint(denoiser.eval(), self.vocabulary, self.tokenizer, config)
+        same = changed == self.config.denoiser
+        parts = self.parts if same else replace(self.parts, with_card=False)  # its figures are not this one's
+        out = Checkpoint(denoiser.eval(), self.vocabulary, self.tokenizer, config, parts)
+        out.stored_as = self.stored_as
+        return out
 
-    def _save_pretrained(self, save_directory: Path) -> None:
-        folder = Path(save_directory)
+    def save(self, folder: Path) -> None:
+        """Write all of it in the place of `folder`: a reader finds the old model or the new one.
+
+        A model that was not loaded from a folder, as in training, keeps the phrases and the surrogate that
+        lie there, where they are of its vocabulary and encoder.
+        """
+        with atomic_folder(folder) as fresh:
+            whole = self if self.folder is not None else self._with_parts_of(folder)
+            whole.save_pretrained(fresh)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write all of it into `folder`. A card that lies there stays."""
+        folder = Path(folder)
+        optional = self.parts.contents()
+        card = optional.pop(CARD, None)
+        files = {WEIGHTS: self._weights(), TOKENIZER: self._tokenizer_json(), **optional}
+        listed = (WEIGHTS, TOKENIZER, PHRASES, SURROGATE_CONFIG)
+        digests = {name: digest_bytes(files[name]) for name in listed if name in files}
+        config = self.config.model_copy(update={"digests": digests})
+        if not (folder / CARD).exists():
+            files[CARD] = model_card(config).encode() if card is None else card
+        for name, content in files.items():
+            with atomic_write(folder / name) as file:
+                file.write(content)
+        write_json(folder / CONFIG, config.model_dump(mode="json"))
+
+    def add_phrases(self, phrases: Phrases) -> None:
+        """Put counts of word pairs and triples into the folder that it was loaded from."""
+        put_phrases(self._own_folder(), phrases)
+
+    def add_surrogate(self, surrogate: Surrogate) -> None:
+        """Put a surrogate of its encoder into the folder that it was loaded from."""
+        wanted = self.config.encoder
+        if surrogate.config.imitates.digest != wanted.digest:
+            raise MismatchError(
+                f"The surrogate learnt the vectors of '{surrogate.config.imitates.name}', and this model "
+                f"inverts those of '{wanted.name}'.",
+                hint="Train it on data that was prepared with the model's encoder.",
+            )
+        put_surrogate(self._own_folder(), surrogate)
+
+    def write_card(self, text: str) -> None:
+        """Write a card, and the licence that it names, into the folder that it was loaded from."""
+        folder = self._own_folder()
+        write_json(folder / CONFIG, self.config.model_dump(mode="json"))
+        with atomic_write(folder / CARD) as file:
+            file.write(text.encode())
+
+    def push_to_hub(
+        self,
+        repository: str,
+        *,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        commit_message: str | None = None,
+    ) -> str:
+        """Upload all of it to the hub, in one commit; its address."""
+        with tempfile.TemporaryDirectory() as temporary:
+            self.save_pretrained(temporary)
+            return upload(
+                Path(temporary),
+                repository,
+                private=private,
+                token=token,
+                revision=revision,
+                message=commit_message or "Upload an unembed model",
+                allow=PARTS,
+            )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: str | Path,
+        *,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        force_download: bool = False,
+        local_files_only: bool = False,
+    ) -> Checkpoint:
+        """A model's folder, or a hub id; the other options are for the hub."""
+        folder, name = Path(name), str(name)
+        if not folder.is_dir():
+            if folder.is_absolute() or name.count("/") > 1 or name.startswith("."):
+                raise UsageError(f"There is no model folder {name}.")
+            folder = snapshot(
+                name,
+                revision=revision,
+                token=token,
+                cache_dir=cache_dir,
+                force_download=force_download,
+                local_files_only=local_files_only,
+                allow=PARTS,
+            )
+        return load_checkpoint(folder)
+
+    def _with_parts_of(self, folder: Path) -> Checkpoint:
+        """This model, with the phrases and the surrogate of a folder that are of its kind."""
+        if not (folder / CONFIG).is_file():
+            return self
+        listed = read_json(folder / CONFIG).get("digests", {})
+        parts = OptionalParts(folder, listed).that_fit(self.vocabulary, self.config.encoder)
+        out = Checkpoint(self.denoiser, self.vocabulary, self.tokenizer, self.config, parts)
+        out.stored_as = self.stored_as
+        return out
+
+    def _own_folder(self) -> Path:
+        if self.folder is None:
+            raise UsageError("This model has no folder yet.", hint="Save it, and load it from there.")
+        return self.folder
+
+    def _weights(self) -> bytes:
+        """The weights' file. What was loaded and not changed is the same file, byte for byte."""
         state = self.denoiser.state_dict()
+        before = self._loaded(WEIGHTS)
+        if before is not None:
+            tensors = load_tensors(before)
+            same = stored_as(tensors) == self.stored_as and _equal(tensors, self.vocabulary, state)
+            if same:
+                return before
         # Mean and whitening are small, and everything the model knows comes through them.
         whole = [name for name in state if name.startswith("standardise.")]
         tensors = pack(state, self.stored_as, whole=whole)
         tensors[VOCABULARY] = torch.from_numpy(self.vocabulary.token_ids)
-        files = {
-            WEIGHTS: save_tensors(tensors, metadata={"format": "pt"}),
-            TOKENIZER: self.tokenizer.to_str().encode(),
-        }
-        for name, content in files.items():
-            with atomic_write(folder / name) as file:
-                file.write(content)
-        digests = {name: digest_bytes(content) for name, content in files.items()}
-        config = self.config.model_copy(update={"digests": digests})
-        if not (folder / CARD).exists():
-            with atomic_write(folder / CARD) as file:
-                file.write(model_card(config).encode())
-        write_json(folder / CONFIG, config.model_dump(mode="json"))
+        return save_tensors(tensors, metadata={"format": "pt"})
 
-    @classmethod
-    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> Checkpoint:
-        """A folder, or a hub id with the mixin's options (revision, token, cache_dir, ...).
+    def _tokenizer_json(self) -> bytes:
+        text = self.tokenizer.to_str()
+        before = self._loaded(TOKENIZER)
+        if before is not None and Tokenizer.from_str(before.decode()).to_str() == text:
+            return before
+        return text.encode()
 
-        The mixin's own version reads config.json by itself, before anything is checked.
-        """
-        return cls._from_pretrained(model_id=str(pretrained_model_name_or_path), **options)
+    def _loaded(self, name: str) -> bytes | None:
+        """A file as it was loaded, if it is still there."""
+        if self.folder is None or not (self.folder / name).is_file():
+            return None
+        content = (self.folder / name).read_bytes()
+        return content if digest_bytes(content) == self.config.digests.get(name) else None
 
-    @classmethod
-    def _from_pretrained(
-        cls,
-        *,
-        model_id: str,
-        revision: str | None = None,
-        cache_dir: str | Path | None = None,
-        force_download: bool = False,
-        local_files_only: bool = False,
-        token: str | bool | None = None,
-        **_: Any,
-    ) -> Checkpoint:
-        folder = Path(model_id)
-        if not folder.is_dir():
-            if folder.is_absolute() or model_id.count("/") > 1 or model_id.startswith("."):
-                raise UsageError(f"There is no model folder {model_id}.")
-            try:
-                folder = Path(
-                    snapshot_download(
-                        model_id,
-                        revision=revision,
-                        cache_dir=cache_dir,
-                        force_download=force_download,
-                        local_files_only=local_files_only,
-                        token=token,
-                        allow_patterns=[CONFIG, WEIGHTS, TOKENIZER, "surrogate/*", PHRASES],
-                    )
-                )
-            except Exception as error:
-                raise UnavailableError(
-                    f"The model '{model_id}' is neither a local folder nor to be had from the hub.",
-                    hint="Check the name, or give the folder of a trained model.",
-                ) from error
-        return load_checkpoint(folder)
+
+def _equal(tensors: dict[str, Tensor], vocabulary: Vocabulary, state: dict[str, Tensor]) -> bool:
+    """Whether a file's tensors are these weights and this vocabulary."""
+    ids = tensors.pop(VOCABULARY, None)
+    if ids is None or ids.tolist() != vocabulary.token_ids.tolist():
+        return False
+    weights = unpack(tensors)
+    return weights.keys() == state.keys() and all(
+        torch.equal(weight, state[name].cpu()) for name, weight in weights.items()
+    )
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
@@ -162,17 +294,20 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     except ValidationError as error:
         raise DataError(f"{folder / CONFIG} does not describe an unembed model: {error}") from error
     weights, tokenizer_json = (
-        read_checked(folder / name, config.digests.get(name), hint=_AGAIN) for name in (WEIGHTS, TOKENIZER)
+        read_checked(folder / name, config.digests.get(name), hint=AGAIN) for name in (WEIGHTS, TOKENIZER)
     )
     try:
         tensors = load_tensors(weights)
         vocabulary = Vocabulary(tensors.pop(VOCABULARY).numpy())
+        precision = stored_as(tensors)
         with torch.device("meta"):
             denoiser = Denoiser(config.denoiser)
         denoiser.load_state_dict(unpack(tensors), assign=True)
     except (SafetensorError, KeyError, RuntimeError) as error:
         raise DataError(f"{folder / WEIGHTS} does not fit its configuration: {error}") from error
     tokenizer = Tokenizer.from_str(tokenizer_json.decode())
-    checkpoint = Checkpoint(denoiser.eval(), vocabulary, tokenizer, config)
-    checkpoint.folder = folder
+    checkpoint = Checkpoint(
+        denoiser.eval(), vocabulary, tokenizer, config, OptionalParts(folder, config.digests)
+    )
+    checkpoint.stored_as = precision
     return checkpoint

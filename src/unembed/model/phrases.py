@@ -175,11 +175,12 @@ class Phrases:
                 return cls(size, given, behind, totals, pairs, pair_counts, triples, triple_counts)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise DataError(
-                f"{file} is damaged: {error}", hint="Count anew: unembed phrases --help"
+                f"{file} is damaged: {error}",
+                hint="Count again: unembed phrases --model MODEL --source TEXTS",
             ) from error
         raise MismatchError(
             f"{file} was counted with another vocabulary than the model's.",
-            hint="Count anew for this model: unembed phrases --model MODEL --data DATA",
+            hint="Count anew for this model: unembed phrases --model MODEL --source TEXTS",
         )
 
 

@@ -19,7 +19,6 @@ from unembed.training.ema import Average
 from unembed.training.fresh_model import build
 from unembed.training.log import RunLog, read_log
 from unembed.training.optimiser import make_optimiser
-from unembed.training.save import save_checkpoint
 from unembed.training.trainer_state import Progress, load_state, save_state
 from unembed.training.validate import free_running, validation_bound
 from unembed.version import __version__
@@ -135,7 +134,7 @@ class TrainingRun:
 
     def save_model(self, name: str) -> None:
         """The averaged weights as a checkpoint folder."""
-        save_checkpoint(self.averaged(), self.config.output / name)
+        self.averaged().save(self.config.output / name)
 
     def averaged(self) -> Checkpoint:
         """The model as it would be shipped now."""
