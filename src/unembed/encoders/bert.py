@@ -3,11 +3,16 @@
 Texts lie one behind the other in one matrix of tokens, sorted by length. Everything but attention
 works on tokens, so that no arithmetic is spent on padding; attention runs once for each stretch of
 texts of equal length (`Run`).
+
+The denoiser's blocks (`model/blocks.py`) can start from a BERT's weights, but are blocks of their own. They
+work on texts of one length [B, L, D], with norms that a vector modulates, a memory to attend to, dropout
+and two other families; an encoder needs none of it, and needs this layout. What the two share is how a
+published block is read: `published_block`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,7 +135,7 @@ def load_bert(folder: Path) -> Bert:
 
 
 def _renamed(weights: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
-    """The published tensor names -> ours, with q, k and v fused."""
+    """The published tensor names -> ours."""
     tokens_and_type = weights["embeddings.word_embeddings.weight"]
     state = {
         "words.weight": tokens_and_type + weights["embeddings.token_type_embeddings.weight"][0],
@@ -138,6 +143,14 @@ def _renamed(weights: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
         "norm.weight": weights["embeddings.LayerNorm.weight"],
         "norm.bias": weights["embeddings.LayerNorm.bias"],
     }
+    for layer in range(layers):
+        block = published_block(weights.__getitem__, layer)
+        state.update({f"blocks.{layer}.{name}": value for name, value in block.items()})
+    return state
+
+
+def published_block(tensor: Callable[[str], Tensor], layer: int) -> dict[str, Tensor]:
+    """A published BERT's block under the names of `BertBlock`, with q, k and v fused."""
     names = {
         "out": "attention.output.dense",
         "norm1": "attention.output.LayerNorm",
@@ -145,11 +158,10 @@ def _renamed(weights: dict[str, Tensor], layers: int) -> dict[str, Tensor]:
         "down": "output.dense",
         "norm2": "output.LayerNorm",
     }
-    for layer in range(layers):
-        old, new = f"encoder.layer.{layer}.", f"blocks.{layer}."
-        for part in ("weight", "bias"):
-            qkv = [weights[f"{old}attention.self.{name}.{part}"] for name in ("query", "key", "value")]
-            state[f"{new}qkv.{part}"] = torch.cat(qkv)
-            for ours, theirs in names.items():
-                state[f"{new}{ours}.{part}"] = weights[f"{old}{theirs}.{part}"]
-    return state
+    at, block = f"encoder.layer.{layer}.", {}
+    for kind in ("weight", "bias"):
+        qkv = [tensor(f"{at}attention.self.{part}.{kind}") for part in ("query", "key", "value")]
+        block[f"qkv.{kind}"] = torch.cat(qkv)
+        for ours, theirs in names.items():
+            block[f"{ours}.{kind}"] = tensor(f"{at}{theirs}.{kind}")
+    return block

@@ -15,6 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from unembed.encoders.bert import published_block
 from unembed.encoders.locations import package_folder
 from unembed.encoders.minilm import PACKAGE
 from unembed.errors import DataError, UnavailableError, UsageError
@@ -89,29 +90,35 @@ def block_config(backbone: Backbone, layers: Sequence[int], max_length: int) -> 
     activation = config.get("hidden_activation", config.get("hidden_act", "gelu"))
     if activation != "gelu":
         raise UsageError(f"A backbone with activation '{activation}' is not supported, only gelu.")
-    shape = {
-        "hidden": config["hidden_size"],
-        "heads": config["num_attention_heads"],
-        "ffn": config["intermediate_size"],
-    }
-    if backbone.family == "bert":
-        places = int(config["max_position_embeddings"]) - BERT_FAMILY[config["model_type"]] - 1
-        if max_length > places:
-            raise UsageError(f"max_length {max_length} exceeds the backbone's {places} positions.")
-        return BlockConfig(**shape, norm="post", norm_eps=config.get("layer_norm_eps", 1e-12))
+    family = _bert_config if backbone.family == "bert" else _modernbert_config
+    return BlockConfig(
+        hidden=config["hidden_size"],
+        heads=config["num_attention_heads"],
+        ffn=config["intermediate_size"],
+        **family(config, layers, max_length),
+    )
+
+
+def _bert_config(config: dict[str, Any], layers: Sequence[int], max_length: int) -> dict[str, Any]:
+    positions = int(config["max_position_embeddings"]) - BERT_FAMILY[config["model_type"]] - 1
+    if max_length > positions:
+        raise UsageError(f"max_length {max_length} exceeds the backbone's {positions} positions.")
+    return {"norm": "post", "norm_eps": config.get("layer_norm_eps", 1e-12)}
+
+
+def _modernbert_config(config: dict[str, Any], layers: Sequence[int], max_length: int) -> dict[str, Any]:
     if any(config.get(name) for name in ("norm_bias", "attention_bias", "mlp_bias")):
         raise UsageError("A ModernBERT backbone with biases is not supported.")
     if max_length > int(config.get("local_attention", 128)) // 2:
         raise UsageError(f"max_length {max_length} exceeds ModernBERT's local attention window.")
-    return BlockConfig(
-        **shape,
-        norm="pre",
-        gated=True,
-        bias=False,
-        norm_eps=config.get("norm_eps", 1e-5),
-        rotary=tuple(_rotary_base(config, layer) for layer in layers),
-        first_norm=layers[0] != 0,
-    )
+    return {
+        "norm": "pre",
+        "gated": True,
+        "bias": False,
+        "norm_eps": config.get("norm_eps", 1e-5),
+        "rotary": tuple(_rotary_base(config, layer) for layer in layers),
+        "first_norm": layers[0] != 0,
+    }
 
 
 @torch.no_grad()
@@ -122,7 +129,9 @@ def load_backbone(
     tensor = backbone.tensor
     rows = torch.cat([token_ids, torch.tensor([mask_token_id])])  # [V + 1]
     if backbone.family == "bert":
-        start = BERT_FAMILY[backbone.config["model_type"]] + 1  # + 1: the place of [CLS], which we leave out
+        start = (
+            BERT_FAMILY[backbone.config["model_type"]] + 1
+        )  # + 1: the position of [CLS], which we leave out
         positions = tensor("embeddings.position_embeddings.weight")[
             start : start + denoiser.config.max_length
         ]
@@ -143,15 +152,17 @@ def load_backbone(
 
 
 def _copy_bert_block(block: Block, tensor: Callable[[str], Tensor], layer: int) -> None:
-    at = f"encoder.layer.{layer}."
-    for kind in ("weight", "bias"):
-        qkv = [tensor(f"{at}attention.self.{part}.{kind}") for part in ("query", "key", "value")]
-        getattr(block.attention.qkv, kind).copy_(torch.cat(qkv))
-        getattr(block.attention.out, kind).copy_(tensor(f"{at}attention.output.dense.{kind}"))
-        getattr(block.feed_forward.up, kind).copy_(tensor(f"{at}intermediate.dense.{kind}"))
-        getattr(block.feed_forward.down, kind).copy_(tensor(f"{at}output.dense.{kind}"))
-    _copy_norm(block.attention_norm, tensor, f"{at}attention.output.LayerNorm")
-    _copy_norm(block.feed_forward_norm, tensor, f"{at}output.LayerNorm")
+    modules = {
+        "qkv": block.attention.qkv,
+        "out": block.attention.out,
+        "norm1": block.attention_norm,
+        "up": block.feed_forward.up,
+        "down": block.feed_forward.down,
+        "norm2": block.feed_forward_norm,
+    }
+    for name, value in published_block(tensor, layer).items():
+        module, _, kind = name.partition(".")
+        getattr(modules[module], kind).copy_(value)
 
 
 def _copy_modernbert_block(block: Block, tensor: Callable[[str], Tensor], layer: int) -> None:
@@ -201,6 +212,6 @@ def _find_folder(source: str) -> Path:
         )
     except Exception as error:
         raise UnavailableError(
-            f"The backbone '{source}' is neither a local folder nor to be had from the hub: {error}",
+            f"The backbone '{source}' is not a local folder, and the hub does not give it: {error}",
             hint="Give a folder that holds config.json and model.safetensors.",
         ) from error

@@ -3,6 +3,9 @@
 One block serves three families: the paper's (pre-norm), BERT's (post-norm) and ModernBERT's (pre-norm,
 rotary, gated). A modulation of zero leaves it a plain block, so pretrained weights start unharmed;
 there are no gates that could silence it.
+
+An encoder's BERT (`encoders/bert.py`) is another module: it runs on texts of many lengths laid end to end,
+and has neither modulation nor memory. `backbone.py` copies its weights into these blocks.
 """
 
 from __future__ import annotations
