@@ -1,0 +1,51 @@
+"""What a page tells its readers to type: its code blocks, taken out and run with the real command line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from unembed.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The page's code blocks in that language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def commands(block: str) -> list[list[str]]:
+    """The words of each command, without comments."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def sessions(block: str) -> list[tuple[list[str], str]]:
+    """Each `$ command` of a console block, and what the page says it prints."""
+    found: list[tuple[list[str], str]] = []
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, printed = part.replace("\\\n", " ").partition("\n")
+        found.append((shlex.split(command), printed))
+    return found
+
+
+def run(words: list[str]) -> str:
+    """Run an `unembed` command in the current folder; what it prints on stdout."""
+    assert words[0] == "unembed", words
+    result = CliRunner().invoke(cli, words[1:])
+    assert result.exit_code == 0, f"{shlex.join(words)}\n{result.output}\n{result.exception!r}"
+    return result.stdout
+
+
+def said_to_print(block: str) -> str:
+    """The output that a Python block shows: its lines that are comments and nothing else."""
+    return "".join(line[2:] + "\n" for line in block.splitlines() if line.startswith("# "))
+
+
+def without_seconds(text: str) -> str:
+    return re.sub(r"\d+\.\d+ s\b", "... s", text)
