@@ -13,10 +13,15 @@ from unembed.cli.main import cli
 ROOT = Path(__file__).parents[2]
 
 
+def every_block(page: str) -> list[tuple[str, str]]:
+    """The page's code blocks in order, each after its language."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
 def blocks(page: str, language: str) -> list[str]:
     """The page's code blocks in that language."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for its_language, block in every_block(page) if its_language == language]
 
 
 def commands(block: str) -> list[list[str]]:
