@@ -10,49 +10,49 @@ import subprocess
 import sys
 import urllib.request
 
-import typed
+import pages
 
 PAGE = "README.md"
 NOT_HERE = ("make", "pip")  # they install; the project's own checks run `make test`
 
 
 def test_python_prints_what_it_says() -> None:
-    found = typed.blocks(PAGE, "python")
+    found = pages.blocks(PAGE, "python")
     assert found
     for block in found:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block, PAGE, "exec"), {})
-        assert printed.getvalue() == typed.said_to_print(block) != ""
+        assert printed.getvalue() == pages.said_to_print(block) != ""
 
 
 def test_commands_print_what_it_says() -> None:
-    shown = [session for block in typed.blocks(PAGE, "console") for session in typed.sessions(block)]
+    shown = [session for block in pages.blocks(PAGE, "console") for session in pages.sessions(block)]
     assert len(shown) > 1
     for words, expected in shown:
-        assert typed.without_seconds(typed.run(words)) == typed.without_seconds(expected)
+        assert pages.without_seconds(pages.run(words)) == pages.without_seconds(expected)
 
 
 def test_make_try_is_what_the_commands_show() -> None:
-    makefile = (typed.ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = (pages.ROOT / "Makefile").read_text(encoding="utf-8")
     sentence = re.search(r"^SENTENCE := (.*)$", makefile, re.MULTILINE)
     assert sentence is not None
-    for block in typed.blocks(PAGE, "console"):
-        assert all(words[2] == sentence[1] for words, _ in typed.sessions(block))
+    for block in pages.blocks(PAGE, "console"):
+        assert all(words[2] == sentence[1] for words, _ in pages.sessions(block))
 
 
 def _bash() -> list[list[str]]:
-    found = [words for block in typed.blocks(PAGE, "bash") for words in typed.commands(block)]
+    found = [words for block in pages.blocks(PAGE, "bash") for words in pages.commands(block)]
     return [words for words in found if words[0] not in NOT_HERE]
 
 
 def test_every_other_command_is_run_elsewhere() -> None:
     """The commands that train are the tutorial's, and its test runs them; the server has a test below."""
     tutorial = [
-        words for block in typed.blocks("docs/tutorial.md", "bash") for words in typed.commands(block)
+        words for block in pages.blocks("docs/tutorial.md", "bash") for words in pages.commands(block)
     ]
     tutorial += [
-        words for block in typed.blocks("docs/tutorial.md", "console") for words, _ in typed.sessions(block)
+        words for block in pages.blocks("docs/tutorial.md", "console") for words, _ in pages.sessions(block)
     ]
     others = [words for words in _bash() if words[:2] != ["unembed", "serve"]]
     assert others
@@ -61,8 +61,8 @@ def test_every_other_command_is_run_elsewhere() -> None:
 
 def test_the_server_starts() -> None:
     [words] = [words for words in _bash() if words[:2] == ["unembed", "serve"]]
-    typed_here = [sys.executable, "-m", *words, "--port", "0", "--json"]
-    with subprocess.Popen(typed_here, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    command = [sys.executable, "-m", *words, "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             assert server.stdout is not None
             url = json.loads(server.stdout.readline())["url"]
@@ -75,7 +75,7 @@ def test_the_server_starts() -> None:
 def test_figures_stand_in_the_pages_they_come_from() -> None:
     """A figure with its interval is copied from a page that names its command; it must be there still."""
     sources = ("docs/guided.md", "src/unembed/assets/minilm-en/README.md")
-    pages = [(typed.ROOT / page).read_text(encoding="utf-8").replace("*", "") for page in sources]
-    figures = re.findall(r"\d+\.\d \[\d+\.\d, \d+\.\d\]", (typed.ROOT / PAGE).read_text(encoding="utf-8"))
+    told = [(pages.ROOT / page).read_text(encoding="utf-8").replace("*", "") for page in sources]
+    figures = re.findall(r"\d+\.\d \[\d+\.\d, \d+\.\d\]", (pages.ROOT / PAGE).read_text(encoding="utf-8"))
     assert len(figures) >= 10
-    assert [figure for figure in figures if not any(figure in page for page in pages)] == []
+    assert [figure for figure in figures if not any(figure in page for page in told)] == []

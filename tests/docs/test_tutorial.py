@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pages
 import pytest
-import typed
 
 PAGE = "docs/tutorial.md"
 NOT_HERE = ("pip", ".", "python")  # installing, and `python texts.py`: its code is run as it stands
@@ -28,22 +28,22 @@ def _shortened(words: list[str]) -> list[str]:
 def test_every_step_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = []
-    for language, block in typed.every_block(PAGE):
+    for language, block in pages.every_block(PAGE):
         if language == "python":
             exec(compile(block.replace("12_000", "400"), PAGE, "exec"), {})
         elif language == "bash":
-            for words in typed.commands(block):
+            for words in pages.commands(block):
                 if words[0] not in NOT_HERE:
-                    typed.run(_shortened(words))
+                    pages.run(_shortened(words))
                     ran.append(words[1])
         elif language == "console":
-            for words, expected in typed.sessions(block):
-                printed = typed.run(_shortened(words))
+            for words, expected in pages.sessions(block):
+                printed = pages.run(_shortened(words))
                 ran.append(words[1])
                 if "--model" in words:  # a model that has learnt next to nothing
                     assert printed
                 else:
-                    assert typed.without_seconds(printed) == typed.without_seconds(expected)
+                    assert pages.without_seconds(printed) == pages.without_seconds(expected)
     assert {"prepare", "train", "invert", "evaluate", "data"} <= set(ran)
     assert (tmp_path / "runs" / "mine" / "best" / "model.safetensors").exists()
     assert len((tmp_path / "recovered.jsonl").read_text(encoding="utf-8").splitlines()) == 2
@@ -53,15 +53,15 @@ def test_the_sentence_to_recover_is_not_among_the_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    [maker] = [block for language, block in typed.every_block(PAGE) if block.startswith("# texts.py")]
+    [maker] = [block for language, block in pages.every_block(PAGE) if block.startswith("# texts.py")]
     exec(compile(maker, PAGE, "exec"), {})
     texts = (tmp_path / "texts.txt").read_text(encoding="utf-8").splitlines()
     assert len(texts) == len(set(texts)) == 12_000
     inverted = [
         words[-1] if words[-1].endswith(".") else words[4]
-        for language, block in typed.every_block(PAGE)
+        for language, block in pages.every_block(PAGE)
         if language == "console"
-        for words, _ in typed.sessions(block)
+        for words, _ in pages.sessions(block)
         if words[1] == "invert" and "--model" in words
     ]
     assert inverted

@@ -6,9 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from unembed.cli.main import cli
+from typed import unembed
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,9 +40,9 @@ def sessions(block: str) -> list[tuple[list[str], str]]:
 def run(words: list[str]) -> str:
     """Run an `unembed` command in the current folder; what it prints on stdout."""
     assert words[0] == "unembed", words
-    result = CliRunner().invoke(cli, words[1:])
-    assert result.exit_code == 0, f"{shlex.join(words)}\n{result.output}\n{result.exception!r}"
-    return result.stdout
+    ran = unembed(*words[1:])
+    assert ran.returncode == 0, f"{shlex.join(words)}\n{ran.stderr}"
+    return ran.stdout
 
 
 def said_to_print(block: str) -> str:
