@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Test processes, of one thread and about 1.5 GB of memory each.
 WORKERS ?= 2
 
-.PHONY: try test check format docs clean
+.PHONY: try test test-registry check format docs clean
 
 SENTENCE := I would like to live in a quiet house near the sea.
 
@@ -19,6 +19,9 @@ test: $(VENV)/.installed-dev ## Install into .venv, then every check and test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --numprocesses $(WORKERS) --dist worksteal -rs
+
+test-registry: $(VENV)/.installed-dev ## The tests that fetch the published optional encoders (about 500 MB)
+	$(BIN)/pytest -m registry tests/encoders
 
 check: $(VENV)/.installed-dev ## The checks without the tests
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

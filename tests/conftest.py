@@ -23,6 +23,9 @@ from unembed.data.prepared import PreparedData
 if TYPE_CHECKING:
     from unembed import Inverter
 
+# Offline: whatever runs pip in a test finds no registry (`registry` tests lift this for themselves).
+os.environ["PIP_NO_INDEX"] = "1"
+
 # A property test is the same on every machine, however slow: its examples are not random, nor is it timed.
 settings.register_profile(
     "everywhere", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]

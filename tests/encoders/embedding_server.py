@@ -29,7 +29,6 @@ class Endpoint:
     reversed_order: bool = False
     key: str | None = KEY
     requests: list[dict[str, Any]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
     # Each is used up by one request: (status, headers, body), or a number of seconds to hang.
     troubles: deque[tuple[int, dict[str, str], Any] | float] = field(default_factory=deque)
     spoil: Any = None  # called on the answer's list of vectors
@@ -63,7 +62,6 @@ def serve(endpoint: Endpoint) -> Iterator[Endpoint]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            endpoint.times.append(time.monotonic())
             endpoint.requests.append(body)
             if endpoint.key is not None and self.headers["Authorization"] != f"Bearer {endpoint.key}":
                 sent = self.headers["Authorization"] or ""

@@ -30,8 +30,12 @@ TEXTS = [
     "The cat sat on the mat.",
 ]
 LONG = 11
-FETCHED = ("use-multilingual", "potion", "mpnet")
-CASES = ("minilm", *FETCHED, *tiny_models.BUILDERS, "endpoint", "surrogate")
+FETCHED = ("use-multilingual", "potion")
+PUBLISHED = {f"published {name}": name for name in (*FETCHED, "mpnet")}
+CASES = (
+    *("minilm", *FETCHED, *tiny_models.BUILDERS, "endpoint", "surrogate"),
+    *(pytest.param(case, marks=pytest.mark.registry) for case in PUBLISHED),
+)
 
 
 @pytest.fixture(params=CASES)
@@ -41,6 +45,8 @@ def encoder(request: pytest.FixtureRequest) -> Encoder:
         return request.getfixturevalue("minilm")
     if name in FETCHED:
         return request.getfixturevalue("fetched")(name)
+    if name in PUBLISHED:
+        return request.getfixturevalue("published")(PUBLISHED[name])
     if name == "endpoint":
         request.getfixturevalue("endpoint")
         return load_encoder("openai:toy")

