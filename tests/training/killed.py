@@ -1,7 +1,7 @@
 """A training process that kills itself where it is told to: `python killed.py CONFIG.json WHERE`.
 
 WHERE is a step's number (killed right after that update), `state` (before the second state's pointer is
-written), `swap` (between the two renames of a checkpoint folder) or `never`.
+written) or `swap` (between the two renames of a checkpoint folder).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 from accelerate import Accelerator
@@ -19,8 +20,8 @@ from unembed.training import training_loop
 from unembed.training.config import TrainConfig
 
 
-def main() -> None:
-    torch.set_num_threads(1)
+def train(config: TrainConfig, gradients: Path) -> None:
+    """Train, and write the averaged gradients of the first update to a file."""
     original = Accelerator.clip_grad_norm_
     taken: list[bool] = []
 
@@ -29,15 +30,16 @@ def main() -> None:
         if not taken and self.is_main_process:
             module = self._models[0]
             names = getattr(module, "module", module).named_parameters()
-            save_file({n: p.grad.clone() for n, p in names if p.grad is not None}, sys.argv[2])
+            save_file({n: p.grad.clone() for n, p in names if p.grad is not None}, gradients)
             taken.append(True)
         out: torch.Tensor = original(self, parameters, *rest)
         return out
 
-    Accelerator.clip_grad_norm_ = clip
-    training_loop.train(TrainConfig(**json.loads(Path(sys.argv[1]).read_text())))
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+    with mock.patch.object(Accelerator, "clip_grad_norm_", clip):
+        training_loop.train(config)
 
 
-main()
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    train(TrainConfig(**json.loads(Path(sys.argv[1]).read_text())), Path(sys.argv[2]))
+    torch.distributed.destroy_process_group()
