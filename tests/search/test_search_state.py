@@ -146,6 +146,7 @@ def test_a_turn_goes_on_where_the_last_one_ended() -> None:
     """The best text has two turns before the next one has its first; what was tried meanwhile is left out."""
     state = begun(0.9, 0.8)
     best, second = state.beam
+    state.neighbours.deepen(best.text)  # there is nothing more of it
     turns = []
     for _ in range(4):
         one = state.next_parent()
@@ -164,6 +165,7 @@ def test_a_turn_goes_on_where_the_last_one_ended() -> None:
 def test_no_neighbours_are_left_when_all_were_tried() -> None:
     state = begun(0.9, 0.8)
     state.neighbours.pools.update((one.text, neighbours_of(one, 0)) for one in state.beam)
+    state.neighbours.deepen(state.beam[0].text)
     assert state.next_parent() is None
 
 
@@ -194,6 +196,33 @@ def test_less_likely_neighbours_are_wanted_of_the_best_text_and_once() -> None:
     for _ in range(DEEPEN):
         state.take_neighbours(best, 1)
     assert not state.wants_deeper(best)
+
+
+def test_a_best_text_whose_neighbours_run_out_early_gets_its_less_likely_ones() -> None:
+    """It has no third turn with an empty pool; the others of the beam wait for theirs as before."""
+    state = begun(0.9, 0.8)
+    best, second = state.beam
+    state.neighbours.pools.update((one.text, neighbours_of(one, 1)) for one in state.beam)
+    state.take_neighbours(best, 2)
+    state.take_neighbours(second, 2)
+    assert state.next_parent() is best
+    assert state.wants_deeper(best)
+    assert not state.wants_deeper(second)
+    state.neighbours.deepen(best.text)
+    assert state.next_parent() is None  # until the less likely ones are added
+    assert not state.wants_deeper(best)
+    state.neighbours.add(best.text, CandidatePool(["less likely"], [(9,)]))
+    assert state.next_parent() is best
+
+
+def test_a_text_that_becomes_the_best_late_gets_its_less_likely_neighbours() -> None:
+    state = begun(0.9, 0.8)
+    state.neighbours.pools.update((one.text, neighbours_of(one, 20)) for one in state.beam)
+    best, second = state.beam
+    for _ in range(DEEPEN + 1):
+        state.take_neighbours(second, 1)
+    state.beam = [second, best]
+    assert state.wants_deeper(second)
 
 
 def test_a_pool_is_ranked_again_when_more_is_known() -> None:

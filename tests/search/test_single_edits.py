@@ -323,6 +323,22 @@ def test_a_search_that_finds_nothing_nearer_looks_deeper(
     assert all(state.settings.diversify_after == 3 for state in states)
 
 
+def test_a_search_looks_deeper_where_one_turn_tries_all_neighbours(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    settings = GuidedSettings(
+        max_encoder_calls=150,
+        beam_width=2,
+        proposals=1,
+        neighbours=1000,
+        words_per_position=1,
+        merge=0,
+        target_cosine=2.0,
+    )
+    [state] = GuidedSearch(told.checkpoint, encoder, settings).run(vectors[:1], [[TEXTS[0]]])
+    assert state.neighbours.deepened
+
+
 class Opposite(CountingEncoder):
     """A surrogate that is as wrong as can be."""
 

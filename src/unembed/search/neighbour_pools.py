@@ -20,15 +20,24 @@ class NeighbourPools:
     deepened: set[str] = field(default_factory=set)  # texts whose less likely neighbours are known too
 
     def next_rank(self, beam: Sequence[str]) -> int | None:
-        """The rank of the text in the beam whose neighbours are tried next; None where none are left."""
+        """The rank of the text in the beam whose neighbours are tried next; None where none are left.
+
+        The best text waits for its less likely neighbours even where nothing else is left of it.
+        """
         left = [
-            (rank + self.turns[text], rank) for rank, text in enumerate(beam) if self.pools.get(text, True)
+            (rank + self.turns[text], rank)
+            for rank, text in enumerate(beam)
+            if self.pools.get(text, True) or (rank == 0 and self.wants_deeper(text))
         ]
         return min(left)[1] if left else None
 
     def wants_deeper(self, best: str) -> bool:
-        """Whether it is time to look at less likely neighbours of the beam's best text too: once."""
-        return self.turns[best] == DEEPEN and best not in self.deepened
+        """Whether it is time to look at less likely neighbours of the beam's best text too: once.
+
+        It is after a few turns, or when its likely neighbours have run out before.
+        """
+        run_out = not self.pools.get(best, True)
+        return best not in self.deepened and (run_out or self.turns[best] >= DEEPEN)
 
     def deepen(self, text: str) -> None:
         """Its less likely neighbours are known from now on: its turns are counted from zero again."""
