@@ -11,6 +11,8 @@ from pathlib import Path
 import cli_reference
 import pytest
 
+import unembed
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -60,5 +62,6 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
 
 def test_the_python_page_documents_what_people_import(site: Path) -> None:
     text = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    for name in ("Inverter", "Inversion", "load_encoder", "Encoder"):
-        assert re.search(rf'<h3 id="[\w.]*\.{name}"', text), name
+    public = set(unembed.__all__) - {"__version__"}
+    for name in (*public, "Inversion", "Encoder", "evaluate"):
+        assert re.search(rf'<h[34] id="[\w.]*\.{name}"', text), name
