@@ -14,17 +14,19 @@ from unembed.version import __version__
 _PUBLIC = {
     "load_encoder": "unembed.encoders",
     "UnembedError": "unembed.errors",
+    "evaluate": "unembed.evaluation",
     "Inverter": "unembed.inverter",
     "prepare": "unembed.data.pipeline",
     "train": "unembed.training.entry",
 }
 
-__all__ = ["Inverter", "UnembedError", "__version__", "load_encoder", "prepare", "train"]
+__all__ = ["Inverter", "UnembedError", "__version__", "evaluate", "load_encoder", "prepare", "train"]
 
 if TYPE_CHECKING:
     from unembed.data.pipeline import prepare
     from unembed.encoders import load_encoder
     from unembed.errors import UnembedError
+    from unembed.evaluation import evaluate
     from unembed.inverter import Inverter
     from unembed.training.entry import train
 

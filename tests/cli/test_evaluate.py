@@ -122,7 +122,7 @@ def test_a_killed_run_goes_on(real: Real, tmp_path: Path) -> None:
     lines = rows.read_bytes().strip().split(b"\n")
     assert lines[:4] == kept
     found = [json.loads(line) for line in lines]
-    assert len({(row["arm"], row["sample"]) for row in found}) == len(found) == 4 * 16
+    assert len({(row["variant"], row["sample"]) for row in found}) == len(found) == 4 * 16
     assert json.loads(result.stdout)["tables"][0]["rows"][0]["figures"]["token_f1"]["n"] == 16
 
 

@@ -39,9 +39,19 @@ def test_every_figure_is_the_evaluations(model: Path, measured: Path) -> None:
     assert "### By length of the text" in card
     assert card.count("Shuffled vector") == 1  # no floors length by length
     rows = [json.loads(line) for line in (measured / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    pairs = {f"| {row['target']} | {row['recovered']} |" for row in rows if row["arm"] == "0/confidence"}
+    pairs = {f"| {row['target']} | {row['recovered']} |" for row in rows if row["variant"] == "0/confidence"}
     assert "### 3 texts drawn with seed 0" in card
     assert sum(pair in card for pair in pairs) == 3
+
+
+def test_an_evaluation_of_an_earlier_version_is_read(model: Path, measured: Path) -> None:
+    card = evaluated_card(load_checkpoint(model), [("Toy texts", measured)])
+    summary = json.loads((measured / "summary.json").read_text(encoding="utf-8"))
+    summary["about"]["arms"] = summary["about"].pop("variants")
+    (measured / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    rows = (measured / "rows.jsonl").read_text(encoding="utf-8").replace('"variant"', '"arm"')
+    (measured / "rows.jsonl").write_text(rows, encoding="utf-8")
+    assert evaluated_card(load_checkpoint(model), [("Toy texts", measured)]) == card
 
 
 def test_another_models_figures_are_refused(make_model: Callable[..., Path], measured: Path) -> None:

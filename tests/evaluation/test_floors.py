@@ -8,6 +8,7 @@ import pytest
 from unembed.data.prepared import PreparedData
 from unembed.evaluation.floors import derangement, nearest_texts, random_tokens
 from unembed.model.vocabulary import Vocabulary
+from unembed.progress import SilentProgress
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000])
@@ -49,3 +50,17 @@ def test_nearest_is_the_brute_force_one(prepared: PreparedData, monkeypatch: pyt
 def test_nearest_keeps_to_its_limit(prepared: PreparedData) -> None:
     train, test = prepared.split("train"), prepared.split("test")
     assert nearest_texts(test.vectors(range(len(test))), train, limit=5).max() < 5
+
+
+def test_the_scan_says_how_far_it_is(prepared: PreparedData, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Told(SilentProgress):
+        def __init__(self) -> None:
+            self.texts: list[str] = []
+
+        def describe(self, text: str) -> None:
+            self.texts.append(text)
+
+    monkeypatch.setattr("unembed.evaluation.floors._CHUNK", 7)
+    train, test, told = prepared.split("train"), prepared.split("test"), Told()
+    nearest_texts(test.vectors(range(3)), train, limit=17, progress=told)
+    assert told.texts == [f"nearest: {done} of 17 training texts compared" for done in (7, 14, 17)]

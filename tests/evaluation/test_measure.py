@@ -13,7 +13,7 @@ from unembed.data.prepared import PreparedData
 from unembed.decode.registry import DECODERS
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.evaluation import EvaluateConfig, evaluate
-from unembed.evaluation.runner import Attack
+from unembed.evaluation.runner import VariantRunner
 from unembed.metrics.registry import METRICS
 from unembed.report import Report, Table, read_report
 
@@ -102,7 +102,7 @@ def test_what_is_written(bench: Bench) -> None:
 
 def test_figures_are_those_of_the_rows(bench: Bench) -> None:
     report = bench.run()
-    rows = [row for row in bench.rows if row["arm"] == "0/confidence"]
+    rows = [row for row in bench.rows if row["variant"] == "0/confidence"]
     hits = sum(row["statistics"]["token_accuracy"][0] for row in rows)
     positions = sum(row["statistics"]["token_accuracy"][1] for row in rows)
     assert table(report, "main").rows[0].figures["token_accuracy"].value == pytest.approx(hits / positions)
@@ -122,23 +122,23 @@ def test_same_seed_same_rows(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_goes_on_after_a_kill(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    run, calls = Attack.run, []
+    run, calls = VariantRunner.run, []
 
-    def dies(self: Attack, places: Any) -> Any:
-        calls.append(len(places))
+    def dies(self: VariantRunner, indices: Any) -> Any:
+        calls.append(len(indices))
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return run(self, places)
+        return run(self, indices)
 
-    monkeypatch.setattr(Attack, "run", dies)
+    monkeypatch.setattr(VariantRunner, "run", dies)
     with pytest.raises(KeyboardInterrupt):
         bench.run()
     assert len(bench.rows) == 5 * 8
     rows = bench.output / "rows.jsonl"
     rows.write_bytes(rows.read_bytes()[:-30])  # and the last line only half written
-    monkeypatch.setattr(Attack, "run", run)
+    monkeypatch.setattr(VariantRunner, "run", run)
     resumed = bench.run()
-    assert len({(row["arm"], row["sample"]) for row in bench.rows}) == len(bench.rows) == 4 * 24
+    assert len({(row["variant"], row["sample"]) for row in bench.rows}) == len(bench.rows) == 4 * 24
     bench.output = tmp_path / "whole"
     whole = bench.run()
     for one, two in zip(table(resumed, "main").rows, table(whole, "main").rows, strict=True):
@@ -148,7 +148,7 @@ def test_goes_on_after_a_kill(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_a_finished_run_decodes_nothing_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     first = bench.run()
-    monkeypatch.setattr(Attack, "run", None)
+    monkeypatch.setattr(VariantRunner, "run", None)
     assert bench.run() == first
 
 
@@ -165,17 +165,17 @@ def test_known_and_unknown_length_are_said(bench: Bench, tmp_path: Path) -> None
     assert "unknown" in table(unknown, "main").notes[0]
     assert "Length known" in table(known, "main").notes[0]
     for row in bench.rows:
-        if row["arm"].startswith(("0/confidence", "0/random")):
+        if row["variant"].startswith(("0/confidence", "0/random")):
             assert len(row["tokens"]) == row["length"]
 
 
 def test_the_shuffled_vector_is_the_model_on_another_vector(bench: Bench) -> None:
     bench.run(SMALL.model_copy(update={"known_length": False}))
-    by_arm: dict[str, list[str]] = {}
+    by_variant: dict[str, list[str]] = {}
     for row in bench.rows:
-        by_arm.setdefault(row["arm"], []).append(row["recovered"])
+        by_variant.setdefault(row["variant"], []).append(row["recovered"])
     # The same vectors in another order: the same texts in another order.
-    assert sorted(by_arm["0/confidence"]) == sorted(by_arm["0/confidence/shuffled"])
+    assert sorted(by_variant["0/confidence"]) == sorted(by_variant["0/confidence/shuffled"])
 
 
 def test_strategies_remask_noise_lengths_denoising(bench: Bench) -> None:
@@ -265,11 +265,11 @@ def test_the_curve_over_encoder_calls(bench: Bench) -> None:
 def test_a_smaller_budget_is_the_beginning_of_a_larger_one(bench: Bench, tmp_path: Path) -> None:
     """The curve's points are what runs with these budgets give."""
     bench.run(CALLS)
-    texts = {(row["arm"], row["sample"]): row["recovered"] for row in bench.rows}
+    texts = {(row["variant"], row["sample"]): row["recovered"] for row in bench.rows}
     for calls in (10, 25):
         bench.output = tmp_path / f"alone-{calls}"
         bench.run(CALLS.model_copy(update={"encoder_calls": (calls,), "strategy": "guided"}))
-        alone = {(row["arm"], row["sample"]): row["recovered"] for row in bench.rows}
+        alone = {(row["variant"], row["sample"]): row["recovered"] for row in bench.rows}
         assert len(alone) == 8
         assert alone == {key: text for key, text in texts.items() if key[0] == f"0/guided/calls={calls}"}
 
@@ -289,7 +289,7 @@ def test_a_curve_goes_on_after_a_kill(bench: Bench) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:20]) + lines[20][:40])
     again = bench.run(CALLS)
-    assert len({(row["arm"], row["sample"]) for row in bench.rows}) == len(bench.rows) == 5 * 8
+    assert len({(row["variant"], row["sample"]) for row in bench.rows}) == len(bench.rows) == 5 * 8
     for one, two in zip(table(whole, "encoder-calls").rows, table(again, "encoder-calls").rows, strict=True):
         for name in CALLS.metrics:
             assert one.figures[name] == two.figures[name]
@@ -305,7 +305,7 @@ def test_an_interrupted_search_leaves_no_rows(bench: Bench) -> None:
     bench.encoder = Pressed(tokenizer=bench.prepared.tokenizer())
     with pytest.raises(KeyboardInterrupt):
         bench.run(CALLS)
-    assert not [row for row in bench.rows if row["arm"].startswith("0/guided")]
+    assert not [row for row in bench.rows if row["variant"].startswith("0/guided")]
 
 
 def test_guided_as_the_base_has_the_model_alone_as_its_floor(bench: Bench) -> None:
@@ -315,7 +315,7 @@ def test_guided_as_the_base_has_the_model_alone_as_its_floor(bench: Bench) -> No
     guided, _, shuffled, _ = table(report, "main").rows
     assert guided.figures["encoder_calls"].value <= 20
     assert "encoder_calls" not in shuffled.figures
-    with pytest.raises(MismatchError, match="arms"):
+    with pytest.raises(MismatchError, match="variants"):
         bench.run(config.model_copy(update={"encoder_calls": (21,)}))
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from unembed.errors import DataError
-from unembed.evaluation.rows import Row, RowLog
+from unembed.evaluation.rows import Row, RowLog, read_rows
 
 
-def row(sample: int, arm: str = "0/confidence") -> Row:
+def row(sample: int, variant: str = "0/confidence") -> Row:
     return Row(
-        arm=arm,
+        variant=variant,
         sample=sample,
         language="zh",
         length=3,
@@ -53,3 +54,11 @@ def test_damage_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"sample": 2', b'"sample": "x"'))
     with pytest.raises(DataError, match="Line 2"):
         RowLog(path)
+
+
+def test_rows_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    """They called a variant an arm."""
+    written = row(1).model_dump()
+    written["arm"] = written.pop("variant")
+    (tmp_path / "rows.jsonl").write_text(json.dumps(written) + "\n", encoding="utf-8")
+    assert read_rows(tmp_path / "rows.jsonl") == [row(1)]

@@ -1,4 +1,4 @@
-"""Which arms a configuration asks for, and how lengths fall into ranges."""
+"""Which variants a configuration asks for, and how lengths fall into ranges."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ from pydantic import ValidationError
 from unembed.decode.registry import DECODERS
 from unembed.errors import UsageError
 from unembed.evaluation.config import EvaluateConfig
-from unembed.evaluation.places import expand_checkpoints, parse_models
 from unembed.evaluation.tables import bins
+from unembed.evaluation.targets import expand_checkpoints, parse_models
 from unembed.evaluation.variants import make_plan
 from unembed.storage import write_json
 
 
 def test_the_base_and_its_floors() -> None:
     plan = make_plan(EvaluateConfig(), base=0)
-    assert [arm.kind for arm in plan.arms] == ["model", "random", "shuffled", "nearest"]
+    assert [variant.kind for variant in plan.variants] == ["model", "random", "shuffled", "nearest"]
 
 
-def test_an_arm_is_measured_once() -> None:
+def test_a_variant_is_measured_once() -> None:
     config = EvaluateConfig(strategies=("all",), noise=(0.0, 0.1), remask=(0.0, 0.05), denoising=(0.1, 0.9))
     plan = make_plan(config, base=0, checkpoints=[1, 0], models=[0, 2])
-    names = [arm.name for arm in plan.arms]
+    names = [variant.name for variant in plan.variants]
     assert len(names) == len(set(names))
     assert plan.noise[0] == plan.base  # no noise is the base itself
     assert plan.checkpoints[1] == plan.base
     assert len(plan.strategies) == len(DECODERS)
-    assert [arm.target for arm in plan.arms] == sorted(arm.target for arm in plan.arms)
+    assert [variant.target for variant in plan.variants] == sorted(
+        variant.target for variant in plan.variants
+    )
 
 
 def test_one_search_gives_the_whole_curve() -> None:
     plan = make_plan(EvaluateConfig(strategy="guided", encoder_calls=(50, 0, 10)), base=0)
-    assert [arm.calls for arm in plan.calls] == [0, 10, 50]
+    assert [variant.calls for variant in plan.calls] == [0, 10, 50]
     assert plan.base == plan.calls[-1]
     assert plan.read_off(plan.base) == plan.calls
     assert plan.guided
@@ -44,18 +46,20 @@ def test_one_search_gives_the_whole_curve() -> None:
     plain = make_plan(EvaluateConfig(strategies=("all",)), base=0)
     assert not plain.guided
     assert plain.read_off(plain.base) == (plain.base,)
-    assert "calls" not in plain.base.dump()  # earlier folders go on
+    assert "calls" not in plain.base.dump()
 
 
 def test_every_compared_model_has_floors_of_its_own() -> None:
     plan = make_plan(EvaluateConfig(), base=0, checkpoints=[1], models=[0, 2])
-    assert {arm.target for arm in plan.floors} == {0, 2}
-    assert {arm.target for arm in plan.floors_of(2)} == {2}
-    assert {arm.target for arm in plan.floors_of(1)} == {0}
+    assert {variant.target for variant in plan.floors} == {0, 2}
+    assert {variant.target for variant in plan.floors_of(2)} == {2}
+    assert {variant.target for variant in plan.floors_of(1)} == {0}
 
 
 def test_perplexity_brings_the_originals() -> None:
-    assert "original" in {arm.kind for arm in make_plan(EvaluateConfig(perplexity="x"), base=0).arms}
+    assert "original" in {
+        variant.kind for variant in make_plan(EvaluateConfig(perplexity="x"), base=0).variants
+    }
     assert EvaluateConfig(metrics=("perplexity",)).language_model == "gpt2"
     assert "perplexity" not in EvaluateConfig().measured
 

@@ -29,8 +29,7 @@ _OWN = ("known_length", "perplexity", "lengths")  # fields whose option has a fo
 
 _FOLDER = click.Path(path_type=Path)
 _OUTPUT_HELP = (
-    "Folder to write; the same one to go on after an interruption.  [default: evaluations/..., named "
-    "after what is measured]"
+    "Folder to write; give the same one to resume.  [default: evaluations/..., named after what is measured]"
 )
 
 _EXAMPLES = """\b
@@ -71,7 +70,7 @@ def _split(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
 
 @click.command(epilog=_EXAMPLES, no_args_is_help=True)
 @click.option("--model", metavar="MODEL", help="Folder or hub id of the model.  [default: the bundled one]")
-@click.option("--data", type=_FOLDER, help="Prepared data whose vectors are attacked.")
+@click.option("--data", type=_FOLDER, help="Prepared data whose vectors are inverted.")
 @options_from(EvaluateConfig, skip=(*_LISTS, *_OWN))
 @click.option("--known-length/--unknown-length", default=None, help=_help("known_length"))
 @_list_options
@@ -110,21 +109,21 @@ def command(
 ) -> None:
     """Measure how much a model recovers from vectors it has not seen, beside the floors.
 
-    Token accuracy is free-running: decoded from all positions masked. One row a text goes to rows.jsonl
-    as it is measured; run the same command again after an interruption, and it goes on where it stopped.
+    Token accuracy is free-running: decoded from all positions masked. One row per text is appended to
+    rows.jsonl as it is measured; the same command resumes after an interruption.
     """
     if render is not None:
         _render(render, plots=plots, as_json=as_json)
         return
     settings = build_config(EvaluateConfig, typed, file=config)
     from unembed.evaluation import evaluate
-    from unembed.evaluation.places import expand_checkpoints, parse_models
+    from unembed.evaluation.targets import expand_checkpoints, parse_models
 
     compared = parse_models(models, data)
     milestones = expand_checkpoints(checkpoints)
     if data is None:
         if not compared:
-            raise click.UsageError("Missing option '--data': the prepared data to attack.")
+            raise click.UsageError("Missing option '--data': the prepared data to measure on.")
         data = Path(compared[0][1])
     if model is None and compared:
         model, data = compared[0][0], Path(compared[0][1])

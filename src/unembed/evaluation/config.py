@@ -18,13 +18,15 @@ class EvaluateConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     split: Literal["train", "validation", "test"] = Field("test", description="Which side of the data.")
-    samples: int = Field(1000, gt=0, description="Texts to attack, drawn from the split.")
+    samples: int = Field(1000, gt=0, description="Texts to recover, drawn from the split.")
     min_tokens: int = Field(1, ge=1, description="Leave out shorter texts.")
     max_tokens: int | None = Field(None, ge=1, description="Leave out longer texts.")
     seed: int = Field(0, ge=0, description="Seed of the drawn texts, the decoding, the noise, the intervals.")
     strategy: str = Field("confidence", description="Decoding strategy.")
     steps: int | None = Field(
-        None, gt=0, description="Denoising steps a text.  [default: the strategy's own, mostly one a token]"
+        None,
+        gt=0,
+        description="Denoising steps per text.  [default: the strategy's own, mostly one per token]",
     )
     known_length: bool = Field(
         False,
@@ -45,8 +47,8 @@ class EvaluateConfig(BaseModel):
     )
     encoder_calls: tuple[int, ...] = Field(
         (),
-        description="Search with an encoder at hand, and compare what is found after so many of its calls, "
-        "e.g. 0,50,200,1000,5000.",
+        description="Search with an encoder at hand, and compare what is found within these numbers of "
+        "its calls, e.g. 0,50,200,1000,5000.",
     )
     guide: str | None = Field(
         None, description="Encoder that guides: a name, a folder, or surrogate.  [default: the data's own]"
@@ -62,9 +64,9 @@ class EvaluateConfig(BaseModel):
         True, description="Random tokens, shuffled vectors and nearest training texts beside the model."
     )
     neighbours: int = Field(
-        200_000, gt=0, description="Training texts among which the nearest is looked for, at most."
+        200_000, gt=0, description="Training texts to search for the nearest one, at most."
     )
-    batch: int = Field(64, gt=0, description="Texts decoded at once; seconds a text depend on it.")
+    batch: int = Field(64, gt=0, description="Texts decoded at once; seconds per text depend on it.")
 
     @field_validator("metrics")
     @classmethod
@@ -93,12 +95,13 @@ class EvaluateConfig(BaseModel):
     @field_validator("search_option")
     @classmethod
     def _search_options(cls, typed: tuple[str, ...]) -> tuple[str, ...]:
-        from unembed.search.strategies import Guided, parse_options
+        from unembed.search.settings import GuidedSettings
+        from unembed.search.strategies import parse_options
 
         options = parse_options("guided", typed)
         if "max_encoder_calls" in options:
             raise ValueError("encoder calls are given with --encoder-calls")
-        Guided(**options)
+        GuidedSettings(**options)
         return typed
 
     @field_validator("remask", "denoising")
@@ -126,6 +129,13 @@ class EvaluateConfig(BaseModel):
         from unembed.search.strategies import parse_options
 
         return parse_options("guided", self.search_option)
+
+    @property
+    def search_settings(self) -> dict[str, Any]:
+        """All settings of the guided search, defaults included; its budget is the variant's."""
+        from unembed.search.settings import GuidedSettings
+
+        return GuidedSettings(**self.search_options).model_dump(exclude={"max_encoder_calls"})
 
     @property
     def language_model(self) -> str | None:

@@ -69,10 +69,11 @@ def _shown(table: Table) -> Table:
 
 def _examples(report: Report, folder: Path, count: int, seed: int) -> str:
     """Texts drawn by the seed, whatever came back, as the first way of decoding read them."""
-    arm = report.about["arms"][0]["name"]
-    rows = sorted((row for row in read_rows(folder / ROWS_NAME) if row.arm == arm), key=_sample)
+    variants = report.about.get("variants") or report.about["arms"]  # their name in earlier files
+    variant = variants[0]["name"]
+    rows = sorted((row for row in read_rows(folder / ROWS_NAME) if row.variant == variant), key=_sample)
     if not rows:
-        raise DataError(f"{folder} holds no rows of '{arm}'.", hint="Run the evaluation to its end.")
+        raise DataError(f"{folder} holds no rows of '{variant}'.", hint="Run the evaluation to its end.")
     drawn = np.random.default_rng(seed).permutation(len(rows))[:count]
     lines = [f"### {len(drawn)} texts drawn with seed {seed}", "", "| text | recovered |", "| :-- | :-- |"]
     lines += [f"| {escape(rows[i].target)} | {escape(rows[i].recovered or '')} |" for i in drawn.tolist()]

@@ -1,4 +1,4 @@
-"""From rows to lines of figures: a metric of some rows, with its interval; computed once."""
+"""From measured rows to rows of a table: each metric over some texts, with its interval."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.evaluation.rows import Row
-from unembed.evaluation.variants import Arm
+from unembed.evaluation.variants import Variant
 from unembed.metrics.base import MeanMetric, Metric, column
 from unembed.metrics.figure import Figure, estimate
 from unembed.report.document import Column
-from unembed.report.document import Row as Line
+from unembed.report.document import Row as TableRow
 
 _DIGITS = {"rouge_l": 3, "cosine": 3}
-
-
 AMBIGUOUS = "ambiguous"
 
 
@@ -42,26 +40,26 @@ _AS_NEAR_MEANS = "not the original, and yet at least as near to the vector, by t
 MILLISECONDS = "milliseconds"
 
 
-class Lines:
-    """The rows of a run, and the lines that can be made of them."""
+class Figures:
+    """The measured rows of a run, and the figures over any part of them; each is computed once."""
 
     def __init__(self, rows: Iterable[Row], metrics: Sequence[Metric], *, seed: int) -> None:
         self.metrics = metrics
         self._seed = seed
-        self._by_arm: dict[str, list[Row]] = {}
+        self._by_variant: dict[str, list[Row]] = {}
         for row in rows:
-            self._by_arm.setdefault(row.arm, []).append(row)
-        for group in self._by_arm.values():
+            self._by_variant.setdefault(row.variant, []).append(row)
+        for group in self._by_variant.values():
             group.sort(key=lambda row: row.sample)  # figures do not depend on the order of the work
         self._whole: dict[str, dict[str, Figure]] = {}
 
-    def rows(self, arm: Arm) -> list[Row]:
-        """The rows of one arm, in the order of the samples."""
-        return self._by_arm.get(arm.name, [])
+    def rows(self, variant: Variant) -> list[Row]:
+        """The rows of one variant, in the order of the samples."""
+        return self._by_variant.get(variant.name, [])
 
     def columns(self) -> tuple[Column, ...]:
         """The metrics' columns, then the costs'."""
-        languages = sorted({row.language for rows in self._by_arm.values() for row in rows})
+        languages = sorted({row.language for rows in self._by_variant.values() for row in rows})
         measured = [
             Column(
                 name=metric.name,
@@ -73,7 +71,7 @@ class Lines:
             )
             for metric in self.metrics
         ]
-        every = [row for rows in self._by_arm.values() for row in rows]
+        every = [row for rows in self._by_variant.values() for row in rows]
         if any(AMBIGUOUS in row.statistics for row in every):
             measured.append(
                 Column(name=AMBIGUOUS, label=_AS_NEAR.label, percent=True, signature=_AS_NEAR_MEANS)
@@ -81,25 +79,25 @@ class Lines:
         if any(row.encoder_calls is not None for row in every):
             measured.append(Column(name=_CALLS.name, label=_CALLS.label))
         passes = Column(name=_PASSES.name, label=_PASSES.label)
-        return (*measured, passes, Column(name=MILLISECONDS, label="ms a text"))
+        return (*measured, passes, Column(name=MILLISECONDS, label="ms per text"))
 
-    def line(
+    def table_row(
         self,
-        arm: Arm,
+        variant: Variant,
         label: str,
         *,
         rows: list[Row] | None = None,
         x: float | None = None,
         curve: str = "",
         facts: dict[str, str] | None = None,
-    ) -> Line:
-        """An arm's figures, over all of its rows or over some."""
-        if rows is None and arm.name not in self._whole:
-            self._whole[arm.name] = self._figures(self.rows(arm), timed=True)
+    ) -> TableRow:
+        """A variant's figures, over all of its rows or over some."""
+        if rows is None and variant.name not in self._whole:
+            self._whole[variant.name] = self._figures(self.rows(variant), timed=True)
         # Texts of one length were decoded among others: their time is not their own.
-        figures = self._whole[arm.name] if rows is None else self._figures(rows, timed=False)
-        return Line(
-            label=label, x=x, curve=curve, floor=arm.kind != "model", facts=facts or {}, figures=figures
+        figures = self._whole[variant.name] if rows is None else self._figures(rows, timed=False)
+        return TableRow(
+            label=label, x=x, curve=curve, floor=variant.kind != "model", facts=facts or {}, figures=figures
         )
 
     def figure(self, metric: Metric, rows: list[Row]) -> Figure:

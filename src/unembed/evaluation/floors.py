@@ -40,20 +40,21 @@ def nearest_texts(
     """For each vector the index of the training text with the largest cosine, among the first `limit`.
 
     Prepared data is shuffled, so the first are a random choice. Memory does not grow with the training
-    set: it is read in chunks.
+    set: it is read in chunks, and `progress` is told after each.
     """
     progress = progress or SilentProgress()
     queries = _unit(vectors)  # [n, D]
     best = np.full(len(vectors), -np.inf, dtype=np.float32)
     found = np.zeros(len(vectors), dtype=np.int64)
-    for first in range(0, min(limit, len(train)), _CHUNK):
-        rows = np.arange(first, min(first + _CHUNK, limit, len(train)))
+    total = min(limit, len(train))
+    for first in range(0, total, _CHUNK):
+        rows = np.arange(first, min(first + _CHUNK, total))
         similarity = queries @ _unit(train.vectors(rows)).T  # [n, chunk]
-        place = similarity.argmax(axis=1)  # [n]
-        value = similarity[np.arange(len(queries)), place]
+        column = similarity.argmax(axis=1)  # [n]
+        value = similarity[np.arange(len(queries)), column]
         better = value > best
-        best[better], found[better] = value[better], rows[place[better]]
-        progress.advance(len(rows))
+        best[better], found[better] = value[better], rows[column[better]]
+        progress.describe(f"nearest: {int(rows[-1]) + 1:,} of {total:,} training texts compared")
     return found
 
 

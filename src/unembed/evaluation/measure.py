@@ -1,8 +1,8 @@
-"""The evaluation itself: arms one after the other, rows appended as they come, then the summary."""
+"""One evaluation: every variant on every sample, rows appended as they are measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,75 +10,26 @@ import numpy as np
 
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
-from unembed.evaluation.figures import AMBIGUOUS, Lines
-from unembed.evaluation.recovery import Recovered, ambiguous
-from unembed.evaluation.rows import ROWS_NAME, Row, RowLog
-from unembed.evaluation.runner import Attack
-from unembed.evaluation.summary import summarise
-from unembed.evaluation.targets import Place, Target, labels, load_target, victim
-from unembed.evaluation.variants import Arm, Plan, make_plan
+from unembed.evaluation.figures import AMBIGUOUS
+from unembed.evaluation.originals import OriginalsOnce, ambiguous
+from unembed.evaluation.recovery import Recovered
+from unembed.evaluation.rows import Row, RowLog
+from unembed.evaluation.runner import Indices, VariantRunner
+from unembed.evaluation.samples import Samples
+from unembed.evaluation.targets import Target, TargetSpec, labels, load_target, victim
+from unembed.evaluation.variants import Plan, Variant, make_plan
 from unembed.inverter import WINDOW
 from unembed.metrics.base import Metric, Pair, column
 from unembed.metrics.causal import CausalModel, load_causal
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.metrics.registry import make_metrics
 from unembed.progress import Progress, progress_bar
-from unembed.report.document import SUMMARY_NAME, Report, write_report
-from unembed.report.render import render
-from unembed.storage import digest_file, digest_json, folder_lock, settle_plan, write_json
+from unembed.storage import digest_json
 
-FORMAT = 1
-MANIFEST_NAME = "manifest.json"
+FORMAT = 2  # 1 did not know which phrases and which surrogate a search had used
 
 
-def evaluate(
-    model: str | Path | None,
-    data: str | Path,
-    output: str | Path | None = None,
-    config: EvaluateConfig | None = None,
-    *,
-    models: Sequence[tuple[str | Path, str | Path]] = (),
-    checkpoints: Sequence[str | Path] = (),
-    encoder: Encoder | None = None,
-    causal: CausalModel | None = None,
-    trust_remote_code: bool = False,
-    plots: bool = True,
-    quiet: bool = True,
-    announce: Callable[[str], None] | None = None,
-) -> Report:
-    """Measure a model on prepared data; write rows, manifest, summary, tables and plots to `output`.
-
-    model: a folder or a hub id; None is the bundled one. models: further models, each with its data (a
-    table that compares them). checkpoints: milestones of a training run, on `data`. encoder and causal
-    replace what would be loaded by name. trust_remote_code: whether an encoder that is loaded may
-    run code that it brings along. Without `output` the folder is named after what is measured, so
-    that the same call goes on where an earlier one was interrupted. `announce` is told where things are.
-    """
-    config = config or EvaluateConfig()
-    runner = _Runner(
-        config, model, data, models, checkpoints, encoder, causal, trust_remote_code, quiet=quiet
-    )
-    folder = Path(output) if output is not None else runner.default_folder()
-    tell = announce or (lambda text: None)
-    with folder_lock(folder):
-        settle_plan(folder, runner.identity)
-        with RowLog(folder / ROWS_NAME) as log:
-            if log.rows:
-                tell(f"Going on with {folder}: {len(log.rows):,} rows are there.")
-            runner.measure(log)
-            lines = Lines(log.rows, runner.metrics(runner.target(0)), seed=config.seed)
-            report = summarise(config, runner.plan, runner.described, lines, about=runner.identity)
-        write_json(
-            folder / MANIFEST_NAME,
-            {**report.about, "rows": len(log.rows), "rows_sha256": digest_file(folder / ROWS_NAME)},
-        )
-        write_report(folder / SUMMARY_NAME, report)
-        render(report, folder, plots=plots)
-    tell(f"Rows, summary, tables and plots are in {folder}.")
-    return report
-
-
-class _Runner:
+class Evaluation:
     """One evaluation: its targets, its plan, its metrics."""
 
     def __init__(
@@ -97,35 +48,40 @@ class _Runner:
         self.config, self.quiet = config, quiet
         self._encoder, self._causal = encoder, causal
         self._trust = trust_remote_code
-        base = Place(None if model is None else str(model), Path(data))
-        compared = [Place(str(folder), Path(own)) for folder, own in models]
-        milestones = [Place(str(folder), Path(data)) for folder in checkpoints]
-        self.places = list(dict.fromkeys((base, *compared, *milestones)))
-        self.labels = labels(self.places)
-        self._loaded: tuple[int, Target] | None = None
-        self.described = [self.target(number).describe() for number in range(len(self.places))]
+        base = TargetSpec(None if model is None else str(model), Path(data))
+        compared = [TargetSpec(str(folder), Path(own)) for folder, own in models]
+        milestones = [TargetSpec(str(folder), Path(data)) for folder in checkpoints]
+        self.specs = list(dict.fromkeys((base, *compared, *milestones)))
+        self.labels = labels(self.specs)
         self.plan: Plan = make_plan(
             config,
             base=0,
-            checkpoints=[self.places.index(place) for place in milestones],
-            models=[self.places.index(place) for place in compared],
+            checkpoints=[self.specs.index(spec) for spec in milestones],
+            models=[self.specs.index(spec) for spec in compared],
         )
-        self._metrics: dict[str, list[Metric]] = {}  # by the encoder's digest
-        self._victims: dict[str, Encoder] = {}  # by its digest
+        self.folder = Path()  # where the run is kept
+        self._loaded: tuple[int, Target] | None = None
+        self._victims: dict[str, Encoder] = {}  # by digest
+        self._originals: dict[tuple[str, str], OriginalsOnce] = {}  # by digests of encoder and data
+        self._metrics: dict[str, list[Metric]] = {}  # by the data's digest
+        self.described = [self._describe(number) for number in range(len(self.specs))]
 
     def target(self, number: int) -> Target:
         """A model with its samples; one is held at a time."""
         if self._loaded is None or self._loaded[0] != number:
             self._loaded = None
-            self._loaded = (
-                number,
-                load_target(self.places[number], self.labels[number], self.config, self._trust),
-            )
+            spec, label = self.specs[number], self.labels[number]
+            self._loaded = (number, load_target(spec, label, self.config, self._trust))
         return self._loaded[1]
+
+    def _describe(self, number: int) -> dict[str, Any]:
+        target = self.target(number)
+        guided = any(variant.guided for variant in self.plan.variants if variant.target == number)
+        return target.describe(self.guide(target) if guided else None)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Everything that the rows depend on: a folder goes on only with the same."""
+        """Everything that the rows depend on: only a run with the same identity resumes a folder."""
         config = self.config
         return {
             **({"guide": self._describe_guide()} if self.plan.guided else {}),
@@ -140,15 +96,16 @@ class _Runner:
             "perplexity": config.language_model,
             "neighbours": config.neighbours,
             "targets": self.described,
-            "arms": [arm.dump() for arm in self.plan.arms],
+            "variants": [variant.dump() for variant in self.plan.variants],
         }
 
     def default_folder(self) -> Path:
+        """Named after what is measured."""
         name = self.labels[0].replace("/", "-").replace(" ", "-")
         return Path("evaluations") / f"{name}-{digest_json(self.identity)[:8]}"
 
     def victim(self, target: Target) -> Encoder:
-        """The encoder under attack."""
+        """The encoder that made the target's vectors."""
         digest = target.data.manifest.encoder.digest
         if digest not in self._victims:
             self._victims[digest] = self._encoder or victim(target.data, self._trust)
@@ -160,21 +117,26 @@ class _Runner:
         return target.inverter.guide(self.victim(target) if named is None else named)
 
     def _describe_guide(self) -> dict[str, Any]:
-        """What a search depends on besides the model."""
-        target = self.target(0)
-        info, inverter = self.guide(target).info, target.inverter
-        scout = inverter.surrogate.info.digest if inverter.has_surrogate else None
+        """How the search is guided; the targets say by which weights, phrases and surrogate."""
+        found = self.described[0]["identity"]["guide"]
         options = {"options": list(self.config.search_option)} if self.config.search_option else {}
-        return {"name": info.name, "digest": info.digest, "scout": scout, **options}
+        return {**found, "settings": self.config.search_settings, **options}
+
+    def originals_once(self, encoder: Encoder, target: Target) -> OriginalsOnce:
+        """The encoder, for measuring: it embeds no original text twice."""
+        key = (encoder.info.digest, target.data.digest)
+        if key not in self._originals:
+            self._originals[key] = OriginalsOnce(encoder, target.samples.texts, self.folder)
+        return self._originals[key]
 
     def metrics(self, target: Target) -> list[Metric]:
         """The metrics, with this target's encoder in them."""
-        digest = target.data.manifest.encoder.digest
+        digest = target.data.digest
         if digest not in self._metrics:
             names = self.config.measured
             encoder = None
             if "cosine" in names:
-                encoder = self.victim(target)
+                encoder = self.originals_once(self.victim(target), target)
             if "perplexity" in names and self._causal is None:
                 assert self.config.language_model is not None
                 self._causal = load_causal(self.config.language_model)
@@ -182,92 +144,79 @@ class _Runner:
         return self._metrics[digest]
 
     def measure(self, log: RowLog) -> None:
-        """Every arm on every sample that has no row yet."""
+        """Every variant on every sample that has no row yet."""
         done = log.done()
-        total = sum(self.described[arm.target]["samples"] for arm in self.plan.arms)
+        total = sum(self.described[variant.target]["samples"] for variant in self.plan.variants)
         with progress_bar("evaluate", total=total, unit="rows", done=len(done), quiet=self.quiet) as progress:
-            for arm in self.plan.arms:
-                group = self.plan.read_off(arm)
-                if arm != group[-1]:
+            for variant in self.plan.variants:
+                group = self.plan.read_off(variant)
+                if variant != group[-1]:
                     continue  # comes with it
-                numbers = self.target(arm.target).samples.numbers.tolist()
+                numbers = self.target(variant.target).samples.numbers.tolist()
                 left = [
-                    place
-                    for place, number in enumerate(numbers)
+                    index
+                    for index, number in enumerate(numbers)
                     if any((one.name, number) not in done for one in group)
                 ]
                 if left:
-                    progress.describe(f"{self.labels[arm.target]}: {arm.name.split('/', 1)[1]}")
                     self._measure(group, np.array(left), log, progress)
 
     def _measure(
-        self, arms: Sequence[Arm], places: np.ndarray[Any, Any], log: RowLog, progress: Progress
+        self, variants: Sequence[Variant], indices: Indices, log: RowLog, progress: Progress
     ) -> None:
-        """One arm, or those that are one search: the last of them is the one that is run."""
-        arm, done = arms[-1], log.done()
-        target = self.target(arm.target)
-        guide = self.guide(target) if arm.guided else None
-        attack = Attack(arm, target, self.config, guide)
+        """One variant, or those that are one search: the last of them is the one that is run."""
+        variant, done = variants[-1], log.done()
+        target = self.target(variant.target)
+        guide = self.guide(target) if variant.guided else None
+        runner = VariantRunner(variant, target, self.config, guide, progress)
+        progress.describe(f"{self.labels[variant.target]}: {variant.name.split('/', 1)[1]}")
         size = WINDOW * self.config.batch  # as many as the inverter sorts by length together
-        for part in np.split(places, range(size, len(places), size)):
-            if arm.kind == "denoising":
-                rows = self._denoising_rows(attack, part)
-            elif arm.guided:
-                found = attack.search(part, [one.calls for one in arms])
+        for part in np.split(indices, range(size, len(indices), size)):
+            if variant.kind == "denoising":
+                rows = _denoising_rows(runner, part)
+            elif guide is not None:
+                found = runner.search(part, [one.calls for one in variants])
                 rows = [
                     row
-                    for one, recovered in zip(arms, found, strict=True)
-                    for row in self._rows(one, attack, part, recovered)
-                    if (row.arm, row.sample) not in done
+                    for one, recovered in zip(variants, found, strict=True)
+                    for row in self._rows(one, runner, part, recovered, guide)
+                    if (row.variant, row.sample) not in done
                 ]
             else:
-                rows = self._rows(arm, attack, part, attack.run(part))
+                rows = self._rows(variant, runner, part, runner.run(part))
             log.append(rows)
             progress.advance(len(rows))
 
-    def _denoising_rows(self, attack: Attack, places: np.ndarray[Any, Any]) -> list[Row]:
-        samples = attack.target.samples
-        return [
-            Row(
-                arm=attack.arm.name,
-                sample=int(samples.numbers[place]),
-                language=samples.languages[place],
-                length=len(samples.tokens[place]),
-                target=samples.texts[place],
-                recovered=None,
-                tokens=None,
-                statistics={DenoisingAccuracy.name: hits.tolist()},
-            )
-            for place, hits in zip(places.tolist(), attack.denoise(places), strict=True)
-        ]
-
     def _rows(
-        self, arm: Arm, attack: Attack, places: np.ndarray[Any, Any], found: Sequence[Recovered]
+        self,
+        variant: Variant,
+        runner: VariantRunner,
+        indices: Indices,
+        found: Sequence[Recovered],
+        guide: Encoder | None = None,
     ) -> list[Row]:
-        samples = attack.target.samples
+        target, samples = runner.target, runner.target.samples
         pairs = [
             Pair(
-                samples.texts[place],
+                samples.texts[index],
                 recovered.text,
-                tuple(samples.tokens[place]),
+                tuple(samples.tokens[index]),
                 tuple(recovered.tokens),
-                samples.vectors[place],
-                samples.languages[place],
+                samples.vectors[index],
+                samples.languages[index],
             )
-            for place, recovered in zip(places.tolist(), found, strict=True)
+            for index, recovered in zip(indices.tolist(), found, strict=True)
         ]
-        statistics = {metric.name: metric.statistics(pairs) for metric in self.metrics(attack.target)}
-        if attack.guide is not None:
-            originals = [pair.target for pair in pairs]
-            as_near = ambiguous(attack.guide, attack.vectors[places], originals, found)
+        statistics = {metric.name: metric.statistics(pairs) for metric in self.metrics(target)}
+        if guide is not None:
+            once = self.originals_once(guide, target)
+            as_near = ambiguous(once, runner.vectors[indices], [pair.target for pair in pairs], found)
             statistics[AMBIGUOUS] = column(as_near)
         return [
-            Row(
-                arm=arm.name,
-                sample=int(samples.numbers[place]),
-                language=samples.languages[place],
-                length=len(samples.tokens[place]),
-                target=samples.texts[place],
+            _row(
+                samples,
+                index,
+                variant,
                 recovered=recovered.text,
                 tokens=recovered.tokens,
                 score=recovered.score,
@@ -276,5 +225,31 @@ class _Runner:
                 seconds=recovered.seconds,
                 statistics={name: values[row].tolist() for name, values in statistics.items()},
             )
-            for row, (place, recovered) in enumerate(zip(places.tolist(), found, strict=True))
+            for row, (index, recovered) in enumerate(zip(indices.tolist(), found, strict=True))
         ]
+
+
+def _denoising_rows(runner: VariantRunner, indices: Indices) -> list[Row]:
+    return [
+        _row(
+            runner.target.samples,
+            index,
+            runner.variant,
+            recovered=None,
+            tokens=None,
+            statistics={DenoisingAccuracy.name: hits.tolist()},
+        )
+        for index, hits in zip(indices.tolist(), runner.denoise(indices), strict=True)
+    ]
+
+
+def _row(samples: Samples, index: int, variant: Variant, **measured: Any) -> Row:
+    """What was measured on one sample, beside what the sample is."""
+    return Row(
+        variant=variant.name,
+        sample=int(samples.numbers[index]),
+        language=samples.languages[index],
+        length=len(samples.tokens[index]),
+        target=samples.texts[index],
+        **measured,
+    )

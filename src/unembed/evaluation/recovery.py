@@ -1,4 +1,4 @@
-"""Attacks with an encoder at hand: one search, read at several numbers of encoder calls."""
+"""Vectors in, recovered texts out: the one file of an evaluation that calls the inversion."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from unembed.decode.invert_batch import Settings, invert_batch
-from unembed.decode.registry import make_decoder
+from unembed.decode.invert_batch import Settings
+from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Inversion
 from unembed.encoders.base import Encoder
 from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines
-from unembed.metrics.exact import exact_match
 from unembed.search.search_state import SearchState
-from unembed.search.strategies import Guided
-from unembed.search.window import TIE, rank, search_window
+from unembed.search.settings import GuidedSettings
+from unembed.search.window import rank, search_window
 
 Floats = NDArray[np.float32]
 
@@ -39,78 +37,103 @@ class Recovered:
     cosine: float | None = None  # to the vector, by that encoder
 
 
-@dataclass
-class GuidedAttack:
-    """A model with an encoder beside it. What it finds within few calls is the beginning of what it finds
-    within many, so that the largest budget is the only one that is run."""
+@dataclass(frozen=True)
+class Recovery:
+    """A model and how to decode with it; with a guide, an encoder that a search may call."""
 
     inverter: Inverter
-    guide: Encoder
-    named: str | None  # how it was asked for, if it was
-    steps: int | None
-    seed: int
-    batch: int
-    options: dict[str, Any] = field(default_factory=dict)  # of the search
-    _hunts: list[SearchState] = field(default_factory=list)
+    strategy: str = DEFAULT
+    steps: int | None = None
+    seed: int = 0
+    batch: int = 64
+    options: dict[str, Any] = field(default_factory=dict)  # the strategy's own
+    guide: Encoder | None = None
+    guide_name: str | None = None  # how the guide was asked for, if it was
 
-    def run(
+    def texts(self, vectors: Floats, lengths: Sequence[int] | None) -> list[Recovered]:
+        """The texts of the vectors [n, D], without an encoder."""
+        return self._invert(vectors, lengths, self.strategy, self.options)
+
+    def texts_within(
         self, vectors: Floats, lengths: Sequence[int] | None, budgets: Sequence[int | None]
     ) -> list[list[Recovered]]:
-        """For each budget (None is the strategy's own) the texts of the vectors [n, D]."""
-        known = None if lengths is None else torch.tensor(lengths)
-        calls = [Guided().max_encoder_calls if budget is None else budget for budget in budgets]
+        """For each budget of encoder calls (None: the strategy's own) the texts of the vectors [n, D].
+
+        What a search finds within few calls is the beginning of what it finds within many: only the
+        largest budget is run, and the others are read off it.
+        """
+        calls = [GuidedSettings().max_encoder_calls if budget is None else budget for budget in budgets]
         began = time.perf_counter()
-        found = self._search(vectors, known, max(calls))
+        found, states = self._search(vectors, lengths, max(calls)) if any(calls) else ([], [])
         seconds = (time.perf_counter() - began) / len(vectors)
         out = []
         for budget in calls:
             if budget == 0:
-                out.append(self._plain(vectors, known))
+                out.append(self._without_calls(vectors, lengths))
             elif budget == max(calls):
-                out.append([_whole(one, seconds) for one in found])
+                out.append([_recovered(one, seconds) for one in found])
             else:
-                out.append([self._cut(*one, budget) for one in zip(vectors, found, self._hunts, strict=True)])
+                out.append([self._cut(*one, budget) for one in zip(vectors, found, states, strict=True)])
         return out
 
-    def _settings(self) -> Settings:
-        return Settings(make_decoder(), self.steps, seed=self.seed, batch=self.batch)
-
-    def _search(self, vectors: Floats, known: Tensor | None, calls: int) -> list[Inversion]:
-        self._hunts = []
-        search = self.inverter.search(
-            Guided(max_encoder_calls=calls, **self.options), self.named or self.guide, observe=self._watch
-        )
-        found = search_window(self.inverter.checkpoint, vectors, known, self._settings(), search)
-        if search.interrupted:  # it gives what it has, and that is not what is measured here
-            raise KeyboardInterrupt
-        return found
-
-    def _watch(self, hunts: Sequence[SearchState]) -> None:
-        if not self._hunts:  # all of them, before the first round
-            self._hunts = list(hunts)
-
-    def _plain(self, vectors: Floats, known: Tensor | None) -> list[Recovered]:
-        """Without any call: the inversion as it is."""
+    def _invert(
+        self, vectors: Floats, lengths: Sequence[int] | None, strategy: str, options: dict[str, Any]
+    ) -> list[Recovered]:
         began = time.perf_counter()
-        found = invert_batch(self.inverter.checkpoint, vectors, known, self._settings())
+        found = self.inverter.invert(
+            vectors,
+            strategy=strategy,
+            steps=self.steps,
+            seed=self.seed,
+            lengths=lengths,
+            batch=self.batch,
+            check=False,  # noise is meant to look strange, and the data's encoder was checked
+            **options,
+        )
         seconds = (time.perf_counter() - began) / len(vectors)
-        near = cosines(vectors, self.guide.encode([one.text for one in found]))  # to measure, not to find
-        return [
-            replace(_whole(one, seconds), cosine=cosine)
-            for one, cosine in zip(found, near.tolist(), strict=True)
-        ]
+        return [replace(_recovered(one, seconds), encoder_calls=None, cosine=None) for one in found]
 
-    def _cut(self, vector: Floats, whole: Inversion, hunt: SearchState, budget: int) -> Recovered:
-        """What the search would have given had it ended after so many calls."""
-        if hunt.calls <= budget:
-            return _whole(whole, None)
-        cut = replace(hunt, tried={text: one for text, one in hunt.tried.items() if one.call <= budget})
+    def _search(
+        self, vectors: Floats, lengths: Sequence[int] | None, calls: int
+    ) -> tuple[list[Inversion], list[SearchState]]:
+        """The texts that a guided search finds, and the states of the searches at their end."""
+        assert self.guide is not None
+        states: list[SearchState] = []
+
+        def watch(seen: Sequence[SearchState]) -> None:
+            if not states:  # all of them, before the first round
+                states.extend(seen)
+
+        search = self.inverter.search(
+            GuidedSettings(max_encoder_calls=calls, **self.options),
+            self.guide_name or self.guide,
+            observe=watch,
+        )
+        settings = Settings(make_decoder(), self.steps, seed=self.seed, batch=self.batch)
+        known = None if lengths is None else torch.tensor(lengths)
+        found = search_window(self.inverter.checkpoint, vectors, known, settings, search)
+        if search.interrupted:  # it returns what it has, and that is not what is measured here
+            raise KeyboardInterrupt
+        return found, states
+
+    def _without_calls(self, vectors: Floats, lengths: Sequence[int] | None) -> list[Recovered]:
+        """The plain inversion, with the guide's cosine: to measure, not to find."""
+        assert self.guide is not None
+        found = self._invert(vectors, lengths, DEFAULT, {})
+        near = cosines(vectors, self.guide.encode([one.text for one in found])).tolist()
+        return [replace(one, encoder_calls=0, cosine=cosine) for one, cosine in zip(found, near, strict=True)]
+
+    def _cut(self, vector: Floats, whole: Inversion, state: SearchState, budget: int) -> Recovered:
+        """What the search would have returned if it had ended after `budget` calls."""
+        if state.calls <= budget:
+            return _recovered(whole, None)
+        cut = replace(state, tried={text: one for text, one in state.tried.items() if one.call <= budget})
         [best], [score] = rank(self.inverter.checkpoint, vector, cut, 1, length_known=whole.length_known)
         tokens = list(self.inverter.checkpoint.vocabulary.decode(best.entries))
         return Recovered(best.text, tokens, score, encoder_calls=budget, cosine=best.cosine)
 
 
-def _whole(found: Inversion, seconds: float | None) -> Recovered:
+def _recovered(found: Inversion, seconds: float | None) -> Recovered:
     return Recovered(
         found.text,
         list(found.tokens),
@@ -120,14 +143,3 @@ def _whole(found: Inversion, seconds: float | None) -> Recovered:
         found.encoder_calls,
         found.cosine,
     )
-
-
-def ambiguous(
-    guide: Encoder, vectors: Floats, originals: Sequence[str], found: Sequence[Recovered]
-) -> list[bool]:
-    """Of each text whether it is not the original and yet as near to the vector: no encoder tells which."""
-    own = cosines(vectors, guide.encode(originals)).tolist()  # [n]
-    return [
-        one.cosine is not None and one.cosine >= near - TIE and not exact_match(original, one.text)
-        for one, near, original in zip(found, own, originals, strict=True)
-    ]

@@ -1,4 +1,4 @@
-"""`rows.jsonl`: one line a sample and arm, only ever appended to; what every summary is made of."""
+"""`rows.jsonl`: one line per sample and variant, append-only; every summary is computed from it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from unembed.errors import DataError
 
@@ -16,11 +16,11 @@ ROWS_NAME = "rows.jsonl"
 
 
 class Row(BaseModel):
-    """One text, attacked in one way."""
+    """One text, recovered in one way."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    arm: str
+    variant: str = Field(validation_alias=AliasChoices("variant", "arm"))  # its name in earlier files
     sample: int = Field(description="Index in the split.")
     language: str
     length: int = Field(description="Tokens of the target.")
@@ -46,8 +46,8 @@ class RowLog:
         self._file.seek(whole)
 
     def done(self) -> set[tuple[str, int]]:
-        """Arm and sample of every row that is there."""
-        return {(row.arm, row.sample) for row in self.rows}
+        """Variant and sample of every row that is there."""
+        return {(row.variant, row.sample) for row in self.rows}
 
     def append(self, rows: Iterable[Row]) -> None:
         """Add rows, and make sure that they survive a kill."""
@@ -88,7 +88,7 @@ def _read(path: Path) -> tuple[list[Row], int]:
             except ValidationError as error:
                 raise DataError(
                     f"Line {number} of {path} is damaged: {error.errors()[0]['msg']}.",
-                    hint="Delete that line and run the same command again: its sample is measured anew.",
+                    hint="Delete that line and run the same command again: its sample is measured again.",
                 ) from error
             end += len(line)
     return rows, end

@@ -1,8 +1,7 @@
-"""Running an arm: vectors of some samples in, recovered texts out."""
+"""Running one variant: indices of some samples in, recovered texts out."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,126 +10,121 @@ from numpy.typing import NDArray
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.floors import derangement, nearest_texts, random_tokens
-from unembed.evaluation.recovery import GuidedAttack, Recovered
+from unembed.evaluation.recovery import Recovered, Recovery
 from unembed.evaluation.samples import MASKS, add_noise, token_lists
 from unembed.evaluation.targets import Target
-from unembed.evaluation.variants import Arm
+from unembed.evaluation.variants import Variant
 from unembed.metrics.denoising import denoise
 from unembed.progress import Progress
 from unembed.text import read_back
 
+Indices = NDArray[np.int64]  # of samples, among the drawn ones
 
-class Attack:
-    """One arm on one target. What concerns all samples is done once, before the first batch."""
+
+class VariantRunner:
+    """One variant on one target. What concerns all samples is done once, before the first batch."""
 
     def __init__(
         self,
-        arm: Arm,
+        variant: Variant,
         target: Target,
         config: EvaluateConfig,
         guide: Encoder | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.arm, self.target, self.config, self.guide = arm, target, config, guide
+        self.variant, self.target, self.config = variant, target, config
         samples = target.samples
         self.lengths = samples.lengths  # [n] what the model is told, or a floor takes
         self.vectors = samples.vectors  # [n, D]
         self.neighbours: NDArray[np.int64] | None = None
-        if arm.kind in ("shuffled", "random"):
+        if variant.kind in ("shuffled", "random"):
             other = derangement(len(samples), seed=config.seed)
-            if arm.kind == "shuffled":
+            if variant.kind == "shuffled":
                 self.vectors = samples.vectors[other]
             elif not config.known_length:
                 self.lengths = self.lengths[other]
-        elif arm.kind == "nearest":
+        elif variant.kind == "nearest":
             train = target.data.split("train")
             self.neighbours = nearest_texts(
                 samples.vectors, train, limit=config.neighbours, progress=progress
             )
-        elif arm.noise:
+        elif variant.noise:
             normalised = target.data.manifest.encoder.normalised
-            self.vectors = add_noise(samples, arm.noise, seed=config.seed, normalised=normalised)
+            self.vectors = add_noise(samples, variant.noise, seed=config.seed, normalised=normalised)
+        self.recovery = self._recovery(guide)
         # What happens only once must not count as the first texts' time.
-        if arm.guided:
-            self.search(np.arange(1), [1])
-        elif arm.kind in ("model", "shuffled"):
-            self._invert(np.arange(1))
+        first = np.arange(1)
+        if variant.guided:
+            self.search(first, [1])
+        elif variant.kind in ("model", "shuffled"):
+            self.recovery.texts(self.vectors[first], self._told(first))
 
-    def search(self, places: NDArray[np.int64], budgets: Sequence[int | None]) -> list[list[Recovered]]:
-        """With an encoder at hand: the recovered texts of some samples, for each number of its calls."""
-        assert self.guide is not None
-        config = self.config
-        attack = GuidedAttack(
+    def _recovery(self, guide: Encoder | None) -> Recovery:
+        variant, config = self.variant, self.config
+        options = config.search_options if variant.guided else {}
+        if variant.remask is not None:
+            options = {"share": variant.remask}
+        return Recovery(
             self.target.inverter,
-            self.guide,
-            config.guide,
-            self.arm.steps,
-            config.seed,
-            config.batch,
-            config.search_options,
+            strategy=variant.strategy,
+            steps=variant.steps,
+            seed=config.seed,
+            batch=config.batch,
+            options=options,
+            guide=guide,
+            guide_name=config.guide,
         )
-        return attack.run(self.vectors[places], self._told(places), budgets)
 
-    def run(self, places: NDArray[np.int64]) -> list[Recovered]:
-        """The recovered texts of some of the samples, by their places among the drawn ones."""
-        if self.arm.kind in ("model", "shuffled"):
-            return self._invert(places)
+    def search(self, indices: Indices, budgets: Sequence[int | None]) -> list[list[Recovered]]:
+        """With an encoder at hand: the recovered texts of some samples, for each number of its calls."""
+        return self.recovery.texts_within(self.vectors[indices], self._told(indices), budgets)
+
+    def run(self, indices: Indices) -> list[Recovered]:
+        """The recovered texts of some of the samples."""
+        if self.variant.kind in ("model", "shuffled"):
+            return self.recovery.texts(self.vectors[indices], self._told(indices))
         samples, tokenizer = self.target.samples, self.target.checkpoint.tokenizer
-        if self.arm.kind == "original":
-            return [Recovered(samples.texts[place], samples.tokens[place]) for place in places]
-        if self.arm.kind == "random":
+        if self.variant.kind == "original":
+            return [Recovered(samples.texts[index], samples.tokens[index]) for index in indices]
+        if self.variant.kind == "random":
             vocabulary = self.target.checkpoint.vocabulary
             ids = random_tokens(
-                vocabulary, self.lengths[places], samples.numbers[places], seed=self.config.seed
+                vocabulary, self.lengths[indices], samples.numbers[indices], seed=self.config.seed
             )
             texts = read_back(tokenizer, ids)
         else:
-            assert self.neighbours is not None
-            train = self.target.data.split("train")
-            chosen = self.neighbours[places]
-            texts = train.texts(chosen)
-            ids = token_lists(train, chosen)
-            if tokenizer.to_str() != self.target.data.tokenizer().to_str():
-                ids = [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
+            texts, ids = self._nearest(indices)
         return [Recovered(text, tokens) for text, tokens in zip(texts, ids, strict=True)]
 
-    def denoise(self, places: NDArray[np.int64]) -> NDArray[np.float64]:  # [n, 2]
+    def _nearest(self, indices: Indices) -> tuple[list[str], list[list[int]]]:
+        """The nearest training texts, and their tokens."""
+        assert self.neighbours is not None
+        train, tokenizer = self.target.data.split("train"), self.target.checkpoint.tokenizer
+        chosen = self.neighbours[indices]
+        texts = train.texts(chosen)
+        if tokenizer.to_str() == self.target.data.tokenizer().to_str():
+            return texts, token_lists(train, chosen)
+        return texts, [found.ids for found in tokenizer.encode_batch(texts, add_special_tokens=False)]
+
+    def denoise(self, indices: Indices) -> NDArray[np.float64]:  # [n, 2]
         """Hits and masked tokens of some of the samples, teacher-forced."""
         samples, checkpoint = self.target.samples, self.target.checkpoint
-        assert self.arm.ratio is not None
-        numbers = samples.numbers[places].tolist()
+        assert self.variant.ratio is not None
+        numbers = samples.numbers[indices].tolist()
         streams = [np.random.SeedSequence([self.config.seed, MASKS, number]) for number in numbers]
         return denoise(
             checkpoint.denoiser,
             checkpoint.vocabulary,
-            samples.vectors[places],
-            [samples.tokens[place] for place in places],
-            ratio=self.arm.ratio,
+            samples.vectors[indices],
+            [samples.tokens[index] for index in indices],
+            ratio=self.variant.ratio,
             seeds=[int(stream.generate_state(1)[0]) for stream in streams],
         )
 
-    def _told(self, places: NDArray[np.int64]) -> list[int] | None:
+    def _told(self, indices: Indices) -> list[int] | None:
         """The lengths, where the model is told them."""
         if not self.config.known_length or self.target.fixed_length:
             return None
         longest = self.target.checkpoint.config.denoiser.max_length
-        told: list[int] = np.minimum(self.lengths[places], longest).tolist()
+        told: list[int] = np.minimum(self.lengths[indices], longest).tolist()
         return told
-
-    def _invert(self, places: NDArray[np.int64]) -> list[Recovered]:
-        start = time.perf_counter()
-        results = self.target.inverter.invert(
-            self.vectors[places],
-            strategy=self.arm.strategy,
-            steps=self.arm.steps,
-            seed=self.config.seed,
-            lengths=self._told(places),
-            batch=self.config.batch,
-            check=False,  # noise is meant to look strange, and the data's encoder was checked
-            **({} if self.arm.remask is None else {"share": self.arm.remask}),
-        )
-        seconds = (time.perf_counter() - start) / len(places)
-        return [
-            Recovered(found.text, list(found.tokens), found.score, found.forward_passes, seconds)
-            for found in results
-        ]

@@ -1,4 +1,4 @@
-"""The texts under attack: drawn once, the same for every arm of a model."""
+"""The texts to recover: drawn once, the same for every variant of a model."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def add_noise(
     """The vectors with Gaussian noise whose length is `sigma` times theirs, on average.
 
     A text's noise has the same direction at every sigma. Where the encoder's vectors have length 1, the
-    sum is brought back to it: whoever attacks such vectors would do that first.
+    sum is scaled back to it: anyone who inverts such vectors would do that first.
     """
     clean = samples.vectors
     if sigma == 0:

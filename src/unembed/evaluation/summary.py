@@ -1,4 +1,4 @@
-"""The summary: the tables, and in words what they were measured on."""
+"""The summary: the tables, and what they were measured on, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from unembed.evaluation.config import EvaluateConfig
-from unembed.evaluation.figures import Lines
+from unembed.evaluation.figures import Figures
 from unembed.evaluation.tables import Tables, TargetFacts
 from unembed.evaluation.variants import Plan
 from unembed.report.document import Report
@@ -21,13 +21,13 @@ def summarise(
     config: EvaluateConfig,
     plan: Plan,
     described: Sequence[dict[str, Any]],
-    lines: Lines,
+    figures: Figures,
     *,
     about: dict[str, Any],
 ) -> Report:
     """The report of a run. `described` is what each target says of itself."""
     targets = [TargetFacts(one["label"], _facts(one), one["step"]) for one in described]
-    tables = Tables(plan, lines, targets, _notes(config, described)).all(lengths=config.lengths)
+    tables = Tables(plan, figures, targets, _notes(config, described)).all(lengths=config.lengths)
     base, guide = described[0], about.get("guide")
     steps = "the strategy's own number of" if config.steps is None else f"{config.steps}"
     return Report(

@@ -1,4 +1,4 @@
-"""From lines to tables: the main one, the paper's, and the sweeps."""
+"""From figures to tables: the main one, the paper's, and one per comparison."""
 
 from __future__ import annotations
 
@@ -6,16 +6,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from unembed.evaluation.figures import Lines
-from unembed.evaluation.published import VEC2TEXT
-from unembed.evaluation.variants import FLOORS, ORIGINAL, Arm, Plan
+from unembed.evaluation.figures import Figures
+from unembed.evaluation.variants import FLOORS, ORIGINAL, Plan, Variant
 from unembed.metrics.denoising import DenoisingAccuracy
-from unembed.report.document import Column, Row, Table
+from unembed.report.document import Column, Reference, Row, Table
 
 PANELS = ("token_accuracy", "token_f1", "exact_match", "cosine", "bleu", "rouge_l")
 CALLS_PANELS = ("exact_match", "token_f1", "cosine")
 MOST_PANELS = 4
 MOST_BINS = 10
+
+# Figures that others published, with the conditions they hold under, and where they stand.
+_OTHERS = "Another encoder, other texts and another model than here: a reference, not a comparison."
+
+# The search for a text whose vector comes nearer is Vec2Text's idea (Morris et al., 2023, arXiv:2310.06816).
+VEC2TEXT = (
+    Reference(
+        label="Vec2Text, published",
+        values={"exact_match": 0.92},
+        conditions=f"Vec2Text with many correction steps, texts of 32 tokens. {_OTHERS}",
+        source="Morris et al., Text Embeddings Reveal (Almost) As Much As Text, 2023, abstract",
+    ),
+    Reference(
+        label="Vec2Text, 20 steps",
+        values={"exact_match": 0.578},
+        conditions="Vec2Text's public corrector for GTR-base, 20 correction steps, no beam, texts of 32 "
+        f"tokens of its Natural Questions data's validation side. {_OTHERS}",
+        source="a user's run of the public code, in its repository's question 'Reproducing results from "
+        "paper', March 2024",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -29,10 +49,10 @@ class TargetFacts:
 
 @dataclass(frozen=True)
 class Tables:
-    """A plan, its lines, and the tables that the plan asks for."""
+    """A plan, its figures, and the tables that the plan asks for."""
 
     plan: Plan
-    lines: Lines
+    figures: Figures
     targets: Sequence[TargetFacts]
     notes: tuple[str, ...] = ()
 
@@ -55,48 +75,51 @@ class Tables:
             found.append(self._lengths())
         if plan.noise:
             found.append(self._noise())
-        if len({row.language for row in self.lines.rows(plan.base)}) > 1:
+        if len({row.language for row in self.figures.rows(plan.base)}) > 1:
             found.append(self._languages())
         if plan.denoising:
             found.append(self._denoising())
         return tuple(found)
 
     def _main(self) -> Table:
-        base = self.lines.line(self.plan.base, self.plan.base.strategy)
+        base = self.figures.table_row(self.plan.base, self.plan.base.strategy)
         return self._table("main", "Recovered from the vector", "Text from", [base, *self._floors()])
 
     def _strategies(self) -> Table:
-        rows = [self.lines.line(arm, arm.strategy) for arm in self.plan.strategies]
+        rows = [self.figures.table_row(variant, variant.strategy) for variant in self.plan.strategies]
         return self._table("strategies", "Decoding strategies", "Strategy", [*rows, *self._floors()])
 
-    def _targets(self, name: str, title: str, axis: str, arms: Sequence[Arm]) -> Table:
+    def _targets(self, name: str, title: str, axis: str, variants: Sequence[Variant]) -> Table:
         rows = []
-        for arm in arms:
-            target = self.targets[arm.target]
-            rows.append(self.lines.line(arm, target.label, facts=target.facts))
-        several = len({arm.target for arm in self.plan.floors}) > 1
-        for arm in arms if several else arms[:1]:
-            suffix = f", {self.targets[arm.target].label}" if several else ""
-            rows += self._floors(arm.target, suffix)
+        for variant in variants:
+            target = self.targets[variant.target]
+            rows.append(self.figures.table_row(variant, target.label, facts=target.facts))
+        several = len({variant.target for variant in self.plan.floors}) > 1
+        for variant in variants if several else variants[:1]:
+            suffix = f", {self.targets[variant.target].label}" if several else ""
+            rows += self._floors(variant.target, suffix)
         return self._table(name, title, axis, rows)
 
     def _checkpoints(self) -> Table:
-        arms = self.plan.checkpoints
-        steps = {arm: self.targets[arm.target].step for arm in arms}
-        known = {arm: step for arm, step in steps.items() if step is not None}
-        if len(set(known.values())) < len(arms):
-            return self._targets("checkpoints", "Milestones", "Checkpoint", arms)
+        variants = self.plan.checkpoints
+        steps = {variant: self.targets[variant.target].step for variant in variants}
+        known = {variant: step for variant, step in steps.items() if step is not None}
+        if len(set(known.values())) < len(variants):
+            return self._targets("checkpoints", "Milestones", "Checkpoint", variants)
         rows = [
-            self.lines.line(arm, f"{step:,}", x=float(step))
-            for arm, step in sorted(known.items(), key=lambda pair: pair[1])
+            self.figures.table_row(variant, f"{step:,}", x=float(step))
+            for variant, step in sorted(known.items(), key=lambda pair: pair[1])
         ]
         return self._table(
             "checkpoints", "Milestones", "Training steps", [*rows, *self._floors()], scale="linear"
         )
 
-    def _sweep(self, name: str, title: str, axis: str, arms: Sequence[Arm], over: str) -> Table:
-        values = [float(getattr(arm, over)) for arm in arms]
-        rows = [self.lines.line(arm, f"{value:g}", x=value) for arm, value in zip(arms, values, strict=True)]
+    def _sweep(self, name: str, title: str, axis: str, variants: Sequence[Variant], over: str) -> Table:
+        values = [float(getattr(variant, over)) for variant in variants]
+        rows = [
+            self.figures.table_row(variant, f"{value:g}", x=value)
+            for variant, value in zip(variants, values, strict=True)
+        ]
         return self._table(name, title, axis, [*rows, *self._floors()], scale="linear")
 
     def _noise(self) -> Table:
@@ -110,7 +133,10 @@ class Tables:
         return table.model_copy(update={"scale": "symlog", "mark_best": False, "notes": (*table.notes, note)})
 
     def _calls(self) -> Table:
-        rows = [self.lines.line(arm, f"{arm.calls:,}", x=float(arm.calls or 0)) for arm in self.plan.calls]
+        rows = [
+            self.figures.table_row(variant, f"{variant.calls:,}", x=float(variant.calls or 0))
+            for variant in self.plan.calls
+        ]
         table = self._table(
             "encoder-calls", "With an encoder at hand", "Encoder calls at most", [*rows, *self._floors()]
         )
@@ -131,23 +157,25 @@ class Tables:
         )
 
     def _lengths(self) -> Table:
-        ranges = bins([row.length for row in self.lines.rows(self.plan.base)])
+        ranges = bins([row.length for row in self.figures.rows(self.plan.base)])
         rows = []
-        for arm in (self.plan.base, *self.plan.floors_of(self.plan.base.target)):
-            who = _who(arm)
+        for variant in (self.plan.base, *self.plan.floors_of(self.plan.base.target)):
+            who = _who(variant)
             for low, high in ranges:
-                some = [row for row in self.lines.rows(arm) if low <= row.length <= high]
+                some = [row for row in self.figures.rows(variant) if low <= row.length <= high]
                 label = f"{low}" if low == high else f"{low}-{high}"
                 middle = (low + high) / 2
                 facts = {"Text from": who}
-                rows.append(self.lines.line(arm, label, rows=some, x=middle, curve=who, facts=facts))
+                rows.append(
+                    self.figures.table_row(variant, label, rows=some, x=middle, curve=who, facts=facts)
+                )
         table = self._table("lengths", "By length of the text", "Tokens", rows, scale="linear")
         return table.model_copy(update={"mark_best": False})
 
     def _languages(self) -> Table:
-        base = self.lines.rows(self.plan.base)
+        base = self.figures.rows(self.plan.base)
         rows = [
-            self.lines.line(self.plan.base, name, rows=[row for row in base if row.language == name])
+            self.figures.table_row(self.plan.base, name, rows=[row for row in base if row.language == name])
             for name in sorted({row.language for row in base})
         ]
         table = self._table("languages", "By language", "Language", [*rows, *self._floors()])
@@ -155,17 +183,17 @@ class Tables:
 
     def _denoising(self) -> Table:
         rows = []
-        for arm in self.plan.denoising:
-            assert arm.ratio is not None
-            metric = DenoisingAccuracy(arm.ratio)
-            figure = self.lines.figure(metric, self.lines.rows(arm))
-            rows.append(Row(label=f"{arm.ratio:g}", x=arm.ratio, figures={metric.name: figure}))
+        for variant in self.plan.denoising:
+            assert variant.ratio is not None
+            metric = DenoisingAccuracy(variant.ratio)
+            figure = self.figures.figure(metric, self.figures.rows(variant))
+            rows.append(Row(label=f"{variant.ratio:g}", x=variant.ratio, figures={metric.name: figure}))
         column = Column(
             name=DenoisingAccuracy.name, label="Denoising accuracy", percent=True, best="high",
             signature="teacher-forced, one pass; the tokens that are not masked are given",
         )  # fmt: skip
         notes = ["Not token accuracy: the model is shown every token that is not masked, and the length."]
-        free = self.lines.line(self.plan.base, "").figures.get("token_accuracy")
+        free = self.figures.table_row(self.plan.base, "").figures.get("token_accuracy")
         if free is not None and free.low is not None and free.high is not None:
             notes.append(
                 "Token accuracy of the same model on the same texts, from all positions masked: "
@@ -177,13 +205,13 @@ class Tables:
         )  # fmt: skip
 
     def _floors(self, target: int | None = None, suffix: str = "") -> list[Row]:
-        arms = self.plan.floors_of(self.plan.base.target if target is None else target)
-        return [self.lines.line(arm, _who(arm) + suffix) for arm in arms]
+        variants = self.plan.floors_of(self.plan.base.target if target is None else target)
+        return [self.figures.table_row(variant, _who(variant) + suffix) for variant in variants]
 
     def _table(
         self, name: str, title: str, axis: str, rows: Sequence[Row], *, scale: str = "category"
     ) -> Table:
-        measured = {metric.name for metric in self.lines.metrics}
+        measured = {metric.name for metric in self.figures.metrics}
         return Table.model_validate(
             {
                 "name": name,
@@ -199,11 +227,11 @@ class Tables:
 
     @cached_property
     def _columns(self) -> tuple[Column, ...]:
-        return self.lines.columns()
+        return self.figures.columns()
 
 
-def _who(arm: Arm) -> str:
-    return ORIGINAL if arm.kind == "original" else FLOORS.get(arm.kind, arm.strategy)
+def _who(variant: Variant) -> str:
+    return ORIGINAL if variant.kind == "original" else FLOORS.get(variant.kind, variant.strategy)
 
 
 def bins(lengths: Sequence[int]) -> list[tuple[int, int]]:

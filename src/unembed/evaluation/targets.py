@@ -1,4 +1,4 @@
-"""What is attacked with what: a model and the data whose vectors it inverts, checked to fit each other."""
+"""What is measured: a model, and the data whose vectors it inverts, checked to belong together."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.samples import Samples, draw_samples
 from unembed.inverter import Inverter
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.parts import WEIGHTS
+from unembed.model.parts import CONFIG, WEIGHTS
+from unembed.storage import read_json
+from unembed.vectors.identity import result_identity
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a model and its data are."""
+class TargetSpec:
+    """A model and its data by name: not loaded yet."""
 
     model: str | None  # None: the bundled model
     data: Path
@@ -53,8 +55,8 @@ class Target:
         step = self.checkpoint.config.training.get("step")
         return step if isinstance(step, int) else None
 
-    def describe(self) -> dict[str, Any]:
-        """For the manifest: everything that decides the rows."""
+    def describe(self, guide: Encoder | None = None) -> dict[str, Any]:
+        """For the manifest: everything that decides the rows; `guide` is the encoder of guided variants."""
         config, manifest = self.checkpoint.config, self.data.manifest
         return {
             "label": self.label,
@@ -70,33 +72,36 @@ class Target:
             "data": self.data.digest,
             "trained_on_this_data": self.data.digest in config.training.get("data", ()),
             "samples": len(self.samples),
+            "identity": result_identity(self.checkpoint, guide),
         }
 
 
-def labels(places: list[Place]) -> list[str]:
+def labels(specs: list[TargetSpec]) -> list[str]:
     """A short name for each: the model's folder, with as much of its path as tells them apart."""
-    models = [Path(place.model) if place.model is not None else Path("bundled") for place in places]
+    models = [Path(spec.model) if spec.model is not None else Path("bundled") for spec in specs]
     for depth in range(1, max(len(path.parts) for path in models) + 1):
         names = ["/".join(path.parts[-depth:]) for path in models]
         if len(set(names)) == len(set(models)):
             break
     # One model on two sets of data.
     return [
-        f"{name} on {place.data.name}" if models.count(model) > 1 else name
-        for name, model, place in zip(names, models, places, strict=True)
+        f"{name} on {spec.data.name}" if models.count(model) > 1 else name
+        for name, model, spec in zip(names, models, specs, strict=True)
     ]
 
 
-def load_target(place: Place, label: str, config: EvaluateConfig, trust_remote_code: bool = False) -> Target:
+def load_target(
+    spec: TargetSpec, label: str, config: EvaluateConfig, trust_remote_code: bool = False
+) -> Target:
     """Load the model, open the data, draw the samples; or say why the two do not go together."""
-    data = PreparedData.open(place.data)
-    inverter = Inverter.from_pretrained(place.model, trust_remote_code=trust_remote_code)
+    data = PreparedData.open(spec.data)
+    inverter = Inverter.from_pretrained(spec.model, trust_remote_code=trust_remote_code)
     checkpoint: Checkpoint = inverter.checkpoint
     trained, made = checkpoint.config.encoder, data.manifest.encoder
     if trained.digest != made.digest:
         raise DataError(
             f"The model '{label}' inverts vectors of {trained.name} ({trained.digest[:12]}), but "
-            f"{place.data} holds vectors of {made.name} ({made.digest[:12]}).",
+            f"{spec.data} holds vectors of {made.name} ({made.digest[:12]}).",
             hint=f"Prepare the texts with --encoder {trained.name}, or evaluate a model for {made.name}.",
         )
     if config.known_length and checkpoint.config.denoiser.length == "fixed":
@@ -106,7 +111,7 @@ def load_target(place: Place, label: str, config: EvaluateConfig, trust_remote_c
         )
     if config.floors and not len(data.split("train")):
         raise DataError(
-            f"{place.data} has no training texts among which the nearest could be looked for.",
+            f"{spec.data} has no training texts among which the nearest could be looked for.",
             hint="Leave the floors out with --no-floors.",
         )
     samples = draw_samples(
@@ -136,3 +141,48 @@ def victim(data: PreparedData, trust_remote_code: bool = False) -> Encoder:
             hint="Leave the cosine out (--metrics), or prepare the data again with this encoder.",
         )
     return encoder
+
+
+def parse_models(typed: str | None, data: Path | None) -> list[tuple[str, Path]]:
+    """`MODEL[=DATA],...`: each model with its data, or with the one that was given for all."""
+    out = []
+    for part in _parts(typed):
+        model, _, own = part.partition("=")
+        if own:
+            out.append((model, Path(own)))
+        elif data is not None:
+            out.append((model, data))
+        else:
+            raise UsageError(
+                f"On which data is the model {model} to be measured?",
+                hint=f"Write {model}=DATA, or give --data.",
+            )
+    return out
+
+
+def expand_checkpoints(typed: str | None) -> list[str]:
+    """`FOLDER,...`: model folders as they are, a folder of model folders in the order of training."""
+    out: list[str] = []
+    for part in _parts(typed):
+        folder = Path(part)
+        if (folder / CONFIG).exists() or not folder.is_dir():
+            out.append(part)
+            continue
+        inside = sorted(child for child in folder.iterdir() if (child / CONFIG).exists())
+        if not inside:
+            raise UsageError(
+                f"There is no model in {folder}.", hint="Give model folders, or a folder that holds some."
+            )
+        out += [str(child) for child in sorted(inside, key=_step)]
+    return list(dict.fromkeys(out))
+
+
+def _parts(typed: str | None) -> list[str]:
+    return [part.strip() for part in (typed or "").split(",") if part.strip()]
+
+
+def _step(folder: Path) -> int:
+    config = read_json(folder / CONFIG)
+    training = config.get("training") if isinstance(config, dict) else None
+    step = training.get("step") if isinstance(training, dict) else None
+    return step if isinstance(step, int) else 0

@@ -1,4 +1,4 @@
-"""The arms of an evaluation: every way in which each text is attacked, and every floor."""
+"""The variants of an evaluation: every way to recover each text, and every floor."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ORIGINAL = "Original text"
 
 
 @dataclass(frozen=True)
-class Arm:
-    """One way to make a text out of a vector; each sample gets one row an arm."""
+class Variant:
+    """One way to make a text out of a vector; each sample gets one row per variant."""
 
     kind: Kind
     target: int  # which model and data
@@ -65,73 +65,73 @@ class Arm:
 
 @dataclass(frozen=True)
 class Plan:
-    """The arms, and which table shows which of them."""
+    """The variants, and which table shows which of them."""
 
-    base: Arm
-    strategies: tuple[Arm, ...]
-    remask: tuple[Arm, ...]
-    noise: tuple[Arm, ...]
-    denoising: tuple[Arm, ...]
-    checkpoints: tuple[Arm, ...]
-    models: tuple[Arm, ...]
-    floors: tuple[Arm, ...]
-    calls: tuple[Arm, ...] = ()  # one search, read at these numbers of encoder calls, the largest last
+    base: Variant
+    strategies: tuple[Variant, ...]
+    remask: tuple[Variant, ...]
+    noise: tuple[Variant, ...]
+    denoising: tuple[Variant, ...]
+    checkpoints: tuple[Variant, ...]
+    models: tuple[Variant, ...]
+    floors: tuple[Variant, ...]
+    calls: tuple[Variant, ...] = ()  # one search, read at these numbers of encoder calls, the largest last
 
     @property
     def guided(self) -> bool:
-        """Whether any arm has an encoder at hand."""
-        return any(arm.guided for arm in self.arms)
+        """Whether any variant has an encoder at hand."""
+        return any(variant.guided for variant in self.variants)
 
-    def read_off(self, arm: Arm) -> tuple[Arm, ...]:
-        """The arms that this one's run gives: itself, and those that are the same search, cut short."""
-        return self.calls if arm in self.calls else (arm,)
+    def read_off(self, variant: Variant) -> tuple[Variant, ...]:
+        """The variants that this one's run gives: itself, and those that are the same search, cut short."""
+        return self.calls if variant in self.calls else (variant,)
 
     @property
-    def arms(self) -> tuple[Arm, ...]:
+    def variants(self) -> tuple[Variant, ...]:
         """All of them once, those of one model together."""
         every = (
             self.base, *self.floors, *self.strategies, *self.remask, *self.noise, *self.denoising,
             *self.checkpoints, *self.models, *self.calls,
         )  # fmt: skip
-        return tuple(sorted(dict.fromkeys(every), key=lambda arm: arm.target))
+        return tuple(sorted(dict.fromkeys(every), key=lambda variant: variant.target))
 
-    def floors_of(self, target: int) -> tuple[Arm, ...]:
+    def floors_of(self, target: int) -> tuple[Variant, ...]:
         """The floors that were measured on this target, or else the base's."""
-        own = tuple(arm for arm in self.floors if arm.target == target)
-        return own or tuple(arm for arm in self.floors if arm.target == self.base.target)
+        own = tuple(variant for variant in self.floors if variant.target == target)
+        return own or tuple(variant for variant in self.floors if variant.target == self.base.target)
 
 
 def make_plan(
     config: EvaluateConfig, *, base: int, checkpoints: Sequence[int] = (), models: Sequence[int] = ()
 ) -> Plan:
-    """The arms of a configuration; targets are given by number."""
+    """The variants of a configuration; targets are given by number."""
 
-    def attack(target: int = base, **changes: Any) -> Arm:
+    def of_model(target: int = base, **changes: Any) -> Variant:
         settings = {"strategy": config.strategy, "steps": config.steps, **changes}
         if settings["strategy"] == GUIDED:
             settings.setdefault("calls", config.budget)
-        return Arm("model", target, **settings)
+        return Variant("model", target, **settings)
 
     # Guided by somebody else's vector it finds somebody else's text; the floor is the model alone.
     alone = DEFAULT if config.strategy == GUIDED else config.strategy
-    floors: list[Arm] = []
+    floors: list[Variant] = []
     for target in dict.fromkeys((base, *models)):
         if config.language_model:
-            floors.append(Arm("original", target))
+            floors.append(Variant("original", target))
         if config.floors:
             floors += [
-                Arm("random", target),
-                Arm("shuffled", target, strategy=alone, steps=config.steps),
-                Arm("nearest", target),
+                Variant("random", target),
+                Variant("shuffled", target, strategy=alone, steps=config.steps),
+                Variant("nearest", target),
             ]
     return Plan(
-        base=attack(),
-        strategies=tuple(attack(strategy=name) for name in config.strategies),
-        remask=tuple(attack(strategy="euler-remask", remask=share) for share in config.remask),
-        noise=tuple(attack(noise=sigma) for sigma in config.noise),
-        denoising=tuple(Arm("denoising", base, ratio=ratio) for ratio in config.denoising),
-        checkpoints=tuple(attack(target) for target in checkpoints),
-        models=tuple(attack(target) for target in models),
+        base=of_model(),
+        strategies=tuple(of_model(strategy=name) for name in config.strategies),
+        remask=tuple(of_model(strategy="euler-remask", remask=share) for share in config.remask),
+        noise=tuple(of_model(noise=sigma) for sigma in config.noise),
+        denoising=tuple(Variant("denoising", base, ratio=ratio) for ratio in config.denoising),
+        checkpoints=tuple(of_model(target) for target in checkpoints),
+        models=tuple(of_model(target) for target in models),
         floors=tuple(floors),
-        calls=tuple(attack(strategy=GUIDED, calls=calls) for calls in config.encoder_calls),
+        calls=tuple(of_model(strategy=GUIDED, calls=calls) for calls in config.encoder_calls),
     )

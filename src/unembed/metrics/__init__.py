@@ -1,4 +1,4 @@
-"""How much of the text came back: one metric a file, every figure with its interval and n.
+"""How much of the text came back: one metric per file, every figure with its interval and n.
 
 >>> from unembed.metrics import Pair, TokenAccuracy, measure
 >>> measure(TokenAccuracy(), [Pair("a b", "a b", (1, 2), (1, 2)), Pair("c d", "c", (3, 4), (3,))])

@@ -1,4 +1,4 @@
-"""What a metric is: numbers a sample that add up, and a formula that reads their sums.
+"""What a metric is: numbers per sample that add up, and a formula of their sums.
 
 Every pinned metric has this form: a mean adds up values, token accuracy adds up hits and positions,
 BLEU adds up n-gram counts. So a sample's numbers are computed once, stored in its JSONL row, and every
@@ -66,7 +66,7 @@ class Metric(Protocol):
 
 
 class MeanMetric:
-    """What most metrics share: a share between 0 and 1 a sample, and their mean."""
+    """What most metrics share: one share between 0 and 1 per sample, and their mean."""
 
     percent = True
     bounds = (0.0, 1.0)
@@ -78,5 +78,5 @@ class MeanMetric:
 
 
 def column(values: Sequence[float]) -> NDArray[np.float64]:
-    """One number a sample, as statistics.  # [n, 1]"""
+    """One number per sample, as statistics.  # [n, 1]"""
     return np.asarray(values, dtype=np.float64).reshape(-1, 1)

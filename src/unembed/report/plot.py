@@ -1,4 +1,4 @@
-"""A table as a picture: one panel a metric, one mark a row, its interval as a bar; floors in grey, what
+"""A table as a picture: one panel per metric, one mark per row, its interval as a bar; floors in grey, what
 others published in vermilion.
 
 Colours are from Okabe and Ito's palette, which the colour-blind can tell apart; nothing is told by
@@ -65,16 +65,16 @@ def plot_table(table: Table, folder: Path, *, formats: tuple[str, ...] = ("png",
 
 def _dot_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> None:
     """Rows from top to bottom, values to the right."""
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         figure = row.figures.get(column.name)
         if figure is None:
             continue
         colour = _FLOOR if row.floor else _MODEL
         value, low, high = _scaled(row, column)
-        panel.plot([low, high], [place, place], color=colour, linewidth=1.6, solid_capstyle="butt")
-        panel.plot([value], [place], marker="D" if row.floor else "o", markersize=5, color=colour)
+        panel.plot([low, high], [position, position], color=colour, linewidth=1.6, solid_capstyle="butt")
+        panel.plot([value], [position], marker="D" if row.floor else "o", markersize=5, color=colour)
         panel.annotate(
-            cells.number(figure.value, column), (value, place), xytext=(0, 5),
+            cells.number(figure.value, column), (value, position), xytext=(0, 5),
             textcoords="offset points", ha="center", fontsize=8, color=colour,
         )  # fmt: skip
     panel.set_yticks(range(len(rows)), [row.label for row in rows])
@@ -93,7 +93,7 @@ def _dot_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> Non
 
 
 def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> None:
-    """The axis to the right, values upwards; floors as lines across, or as curves where they have places."""
+    """The axis to the right, values upwards; floors as lines across, or as curves where they have an x."""
     curves: dict[str, list[Row]] = {}
     for row in rows:
         if column.name in row.figures:
@@ -133,24 +133,24 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
         if column.name in one.values:
             value = one.values[column.name] * (100.0 if column.percent else 1.0)
             panel.axhline(value, color=_CITED, linestyle=dash, linewidth=1.1, label=one.label)
-    places = sorted({row.x for row in rows if row.x is not None})
+    ticks = sorted({row.x for row in rows if row.x is not None})
     if table.scale == "symlog":
-        smallest = min((place for place in places if place > 0), default=1.0)
+        smallest = min((tick for tick in ticks if tick > 0), default=1.0)
         panel.set_xscale("symlog", linthresh=smallest, linscale=0.5)
-        panel.set_xlim(-smallest / 3, max(places) * 1.25)
-        panel.set_xticks(places, [_tick(place) for place in places])
+        panel.set_xlim(-smallest / 3, max(ticks) * 1.25)
+        panel.set_xticks(ticks, [_tick(tick) for tick in ticks])
         panel.minorticks_off()
-    elif len(places) <= 8:
-        panel.set_xticks(places, [_tick(place) for place in places])
+    elif len(ticks) <= 8:
+        panel.set_xticks(ticks, [_tick(tick) for tick in ticks])
     panel.set_xlabel(table.axis)
     panel.grid(axis="y")
     panel.set_title(cells.header(column), loc="left")
     panel.set_ylim(_limits(panel.get_ylim(), rows, column))
 
 
-def _tick(place: float) -> str:
-    """Short, since the places of a curve are seldom as far apart as their names are long."""
-    return f"{place:g}" if place < 1000 else f"{place / 1000:g}k"
+def _tick(value: float) -> str:
+    """Short: the points of a curve are often close together."""
+    return f"{value:g}" if value < 1000 else f"{value / 1000:g}k"
 
 
 def _limits(drawn: tuple[float, float], rows: list[Row], column: Column) -> tuple[float, float]:

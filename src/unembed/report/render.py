@@ -1,4 +1,4 @@
-"""All renderings of a report into a folder: Markdown, one JSON a table, pictures."""
+"""All renderings of a report into a folder: Markdown, one JSON per table, pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report in the terminal: intervals under their values where a person reads, one line a row in a pipe."""
+"""A report in the terminal: intervals under their values where a person reads, one line per row in a pipe."""
 
 from __future__ import annotations
 

@@ -42,6 +42,12 @@ def differences(before: Any, now: Any, name: str = "") -> list[str]:
             for key in dict.fromkeys((*before, *now))
             for change in differences(before.get(key), now.get(key), f"{name}.{key}" if name else key)
         ]
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        return [
+            change
+            for number, pair in enumerate(zip(before, now, strict=True))
+            for change in differences(*pair, f"{name}[{number}]")
+        ]
     return [] if before == now else [f"{name} was {_short(before)}, now {_short(now)}"]
 
 

@@ -24,7 +24,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class JsonLines:
-    """A vector a line: a list of numbers, or an object with such a list in one of its fields."""
+    """One vector per line: a list of numbers, or an object with such a list in one of its fields."""
 
     path: Path | None  # None is standard input
     field: str | None
