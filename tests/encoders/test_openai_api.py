@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from embedding_server import KEY, Endpoint
 
-from unembed.encoders import http, load_encoder
+from unembed.encoders import http, load_encoder, openai_api
 from unembed.encoders.http import RetryingClient
 from unembed.encoders.openai_api import MAX_TEXTS, OpenAIEncoder
 from unembed.errors import DataError, MissingExtraError, UnavailableError, UnembedError, UsageError
@@ -54,7 +54,7 @@ def test_many_texts_go_in_batches_and_keep_their_order(endpoint: Endpoint) -> No
         MAX_TEXTS,
     ]
     asked = len(endpoint.requests)
-    encoder.encode(["x" * 400] * 5, batch_tokens=210)
+    encoder.encode([f"{number}" * 400 for number in range(5)], batch_tokens=210)
     assert sorted(len(request["input"]) for request in endpoint.requests[asked:]) == [1, 2, 2]
 
 
@@ -231,7 +231,7 @@ def test_the_first_error_ends_the_work(endpoint: Endpoint, monkeypatch: pytest.M
     endpoint.troubles.append((400, {}, {"error": {"message": "bad"}}))
     endpoint.troubles.extend([(404, {}, {"error": {"message": "gone"}})] * 100)
     with pytest.raises(UnembedError):
-        encoder.encode(["x" * 100] * 40, batch_tokens=26)
+        encoder.encode([f"{number:0100}" for number in range(40)], batch_tokens=26)
     assert len(endpoint.requests) < 40
     assert not pauses  # an answer that will not change is not waited for
 
@@ -257,3 +257,42 @@ def test_a_missing_extra_is_named(endpoint: Endpoint, monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtraError) as caught:
         load_encoder("openai:toy")
     assert "unembed[api]" in str(caught.value.hint)
+
+
+def sent(endpoint: Endpoint) -> list[str]:
+    """Every text that the endpoint was sent, and so would charge for."""
+    return [text for request in endpoint.requests for text in request["input"]]
+
+
+def test_no_text_is_paid_for_twice(endpoint: Endpoint) -> None:
+    encoder = encoder_for(endpoint)
+    endpoint.requests.clear()
+    vectors = encoder.encode(["one", "two", "one", "", " ", "two"])
+    np.testing.assert_allclose(
+        vectors, [endpoint.vector(text) for text in ("one", "two", "one", " ", " ", "two")]
+    )
+    assert sorted(sent(endpoint)) == [" ", "one", "two"]
+    again = encoder.encode(["two", "three"])
+    np.testing.assert_array_equal(again[0], vectors[1])
+    assert sorted(sent(endpoint)) == [" ", "one", "three", "two"]
+
+
+def test_what_was_paid_for_before_a_failure_is_not_paid_for_again(endpoint: Endpoint) -> None:
+    encoder = encoder_for(endpoint)
+    encoder.encode(["one"])
+    endpoint.troubles.extend([(413, {}, {"error": {"message": "too large"}})])
+    with pytest.raises(UsageError):
+        encoder.encode(["one", "x"])
+    encoder.encode(["one", "x"])
+    assert sent(endpoint).count("one") == 1
+
+
+def test_what_it_remembers_is_bounded(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai_api, "REMEMBERED", 2)
+    encoder = encoder_for(endpoint)
+    texts = ["one", "two", "three", "four"]
+    expected = [endpoint.vector(text) for text in texts]
+    np.testing.assert_allclose(encoder.encode(texts), expected)
+    np.testing.assert_allclose(encoder.encode(texts), expected)
+    counts = [sent(endpoint).count(text) for text in texts]
+    assert counts == [2, 2, 1, 1]

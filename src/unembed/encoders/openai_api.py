@@ -1,6 +1,7 @@
 """An OpenAI-compatible `/v1/embeddings` endpoint as an encoder: `openai:MODEL`.
 
-`OPENAI_BASE_URL` says where it is, `OPENAI_API_KEY` is sent to it and appears nowhere else.
+`OPENAI_BASE_URL` says where it is, `OPENAI_API_KEY` is sent to it and appears nowhere else. Endpoints charge
+per text, so a text that was sent is remembered for a while and not sent again.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 MAX_TEXTS = 256  # in one request; OpenAI allows 2,048, small servers much less
 REQUESTS_AT_ONCE = 4
+REMEMBERED = 8192  # vectors of the last texts that were sent: 50 MB at 1,536 dimensions
 _PROBE = "The quick brown fox jumps over the lazy dog."
 
 
@@ -37,6 +41,8 @@ class OpenAIEncoder:
         self._model = name.partition(":")[2]
         self._client = client
         self._format = "base64"
+        self._remembered: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = Lock()  # requests run in threads
         probe = self._request([_PROBE])
         self.info = EncoderInfo(
             name=name,
@@ -58,18 +64,23 @@ class OpenAIEncoder:
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> NDArray[np.float32]:
         # Endpoints refuse the empty string; a space is the nearest text that they take.
         cleaned = [text or " " for text in clean_texts(texts)]
-        batches = _batches(cleaned, batch_tokens)
-        if not batches:
-            return np.empty((0, self.info.dimension), dtype=np.float32)
+        with self._lock:
+            known = {text: self._remembered[text] for text in cleaned if text in self._remembered}
+        batches = _batches([text for text in dict.fromkeys(cleaned) if text not in known], batch_tokens)
         executor = ThreadPoolExecutor(REQUESTS_AT_ONCE)
         try:
-            parts = list(executor.map(self._request_checked, batches))
+            for batch, part in zip(batches, executor.map(self._request_new, batches), strict=True):
+                known.update(zip(batch, part, strict=True))
         finally:
             # After an error or Ctrl-C, requests that have not started are not sent.
             executor.shutdown(wait=True, cancel_futures=True)
-        return np.concatenate(parts)  # [N, D]
+        vectors = np.empty((len(cleaned), self.info.dimension), dtype=np.float32)  # [N, D]
+        for row, text in enumerate(cleaned):
+            vectors[row] = known[text]
+        return vectors
 
-    def _request_checked(self, texts: list[str]) -> NDArray[np.float32]:
+    def _request_new(self, texts: list[str]) -> NDArray[np.float32]:  # [N, D]
+        """The vectors of texts that are not remembered; they are from now on, even if another batch fails."""
         vectors = self._request(texts)
         if vectors.shape[1] != self.info.dimension:
             raise DataError(
@@ -77,6 +88,11 @@ class OpenAIEncoder:
                 f"to {vectors.shape[1]} between two requests.",
                 hint="Another model answers under that name now; vectors of both must not be mixed.",
             )
+        with self._lock:
+            for text, vector in zip(texts, vectors, strict=True):
+                self._remembered[text] = vector.copy()  # not a view, which would keep the whole batch
+            while len(self._remembered) > REMEMBERED:
+                self._remembered.popitem(last=False)
         return vectors
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:  # [N, D]
