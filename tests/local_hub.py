@@ -13,12 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 
 class LocalHub:
-    """Repositories by name, each a dictionary of files; `gone` are files that it lists and does not send."""
+    """Repositories by name (owner/name), each a dictionary of files at one revision, main."""
 
     def __init__(self) -> None:
         self.repositories: dict[str, dict[str, bytes]] = {}
         self.private: dict[str, bool] = {}
-        self.gone: set[str] = set()
         self.requests: list[str] = []
         self.address = ""
 
@@ -107,6 +106,8 @@ def _handler(hub: LocalHub) -> type[BaseHTTPRequestHandler]:
             elif parts[4:5] == ["tree"]:
                 files = hub.repositories[name]
                 self.answer_json([_listed(file, data) for file, data in files.items()])
+            elif parts[4:5] == ["revision"] and parts[5] not in ("main", hub.commit(name)):
+                self.answer(404, X_Error_Code="RevisionNotFound")
             else:
                 siblings = [{"rfilename": file} for file in hub.repositories[name]]
                 self.answer_json({"id": name, "sha": hub.commit(name), "siblings": siblings})
@@ -115,8 +116,6 @@ def _handler(hub: LocalHub) -> type[BaseHTTPRequestHandler]:
             data = hub.repositories[name].get(file)
             if data is None:
                 self.answer(404, X_Error_Code="EntryNotFound")
-            elif file in hub.gone and self.command == "GET":
-                self.answer(503)
             else:
                 etag = hashlib.sha1(data).hexdigest()
                 self.answer(200, data, ETag=f'"{etag}"', X_Repo_Commit=hub.commit(name))

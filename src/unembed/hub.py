@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 COMPLETE = "unembed"  # folder of the notes, in the cache's folder of a repository
 TIMEOUT = 20  # seconds that the hub has for a question
-_LATER = (
+LATER = (
     "Run it again when the hub answers (HF_TOKEN for a model behind a login or a licence click), or download "
     "the folder elsewhere, copy it here, and give its path."
 )
+
+
+_LOCAL = {"model": "local folder", "tokenizer": "tokenizer file", "dataset": "local file"}
 
 
 class CutOffError(UnavailableError):
@@ -52,7 +55,7 @@ def snapshot(
                 repository,
                 revision=revision,
                 token=token,
-                cache_dir=cache_dir,
+                cache_dir=cache_dir or _cache(),
                 endpoint=_endpoint(),
                 force_download=force_download and listed is not None,
                 local_files_only=listed is None,
@@ -66,7 +69,7 @@ def snapshot(
     else:
         wanted = list(filter_repo_objects(listed, allow_patterns=_list(allow), ignore_patterns=_list(ignore)))
     if missing := [*_absent(folder, wanted), *_missing_shards(folder)]:
-        raise CutOffError(f"The download of {repository} was cut off: {missing[0]} is missing.", hint=_LATER)
+        raise CutOffError(f"The download of {repository} was cut off: {missing[0]} is missing.", hint=LATER)
     if listed is not None:
         with suppress(OSError):  # a cache that others own is read all the same
             write_json(note, {"files": wanted})
@@ -88,16 +91,29 @@ def cached_snapshot(
 def looks_cached(repository: str) -> bool:
     """Whether weights are in the cache, with nothing that they name missing. Nobody is asked."""
     return any(
-        any(folder.glob("*.safetensors")) and not _missing_shards(folder) for folder in _snapshots(repository)
+        any(file.is_file() for file in folder.glob("*.safetensors"))
+        for folder in _snapshots(repository)
+        if not _missing_shards(folder)
     )
 
 
-def download_file(repository: str, name: str) -> Path:
-    """One file of a model repository: from the cache, or downloaded."""
+def download_file(repository: str, name: str, *, kind: str = "model") -> Path:
+    """One file of a repository: from the cache, or downloaded. `kind` is what a message calls it."""
     from huggingface_hub import hf_hub_download
 
-    with hub_errors(repository, "model"):
-        return Path(hf_hub_download(repository, name, endpoint=_endpoint()))
+    with hub_errors(repository, kind):
+        listed = _listed_files(repository, None, None)
+        return Path(
+            hf_hub_download(
+                repository, name, cache_dir=_cache(), endpoint=_endpoint(), local_files_only=listed is None
+            )
+        )
+
+
+def dataset_revision(name: str) -> str:
+    """The commit that a dataset is at."""
+    with hub_errors(name, "dataset"):
+        return str(hub_api().dataset_info(name, timeout=TIMEOUT).sha)
 
 
 def upload(
@@ -144,22 +160,22 @@ def hub_errors(repository: str, kind: str) -> Iterator[None]:
     try:
         yield
     except errors.HFValidationError as error:
-        raise UsageError(f"'{repository}' is not a {kind} id (owner/{kind}).") from error
+        raise UsageError(f"'{repository}' is neither a {_LOCAL[kind]} nor a hub id (owner/name).") from error
     except errors.GatedRepoError as error:
         raise UnavailableError(
-            f"{repository} is behind a licence that must be accepted first.", hint=_LATER
+            f"{repository} is behind a licence that must be accepted first.", hint=LATER
         ) from error
     except errors.RepositoryNotFoundError as error:
-        raise UnavailableError(
-            f"The hub has no public {kind} '{repository}' (or it needs a login).", hint=_LATER
+        raise UsageError(
+            f"The hub has no {kind} '{repository}' (or it needs a login).",
+            hint="Check the name; set HF_TOKEN for one that is not public.",
         ) from error
     except errors.RevisionNotFoundError as error:
         raise UsageError(f"{repository} has no such revision on the hub.") from error
     except errors.LocalEntryNotFoundError as error:
         raise UnavailableError(
-            f"{repository} is neither a local folder nor whole in the cache, and the Hugging Face hub "
-            "cannot be reached.",
-            hint=_LATER,
+            f"{repository} is neither a {_LOCAL[kind]} nor whole in the cache; the hub cannot be reached.",
+            hint=LATER,
         ) from error
     except errors.EntryNotFoundError as error:
         raise UsageError(f"{repository} on the hub holds no such file: {_first_line(error)}") from error
@@ -167,7 +183,7 @@ def hub_errors(repository: str, kind: str) -> Iterator[None]:
         raise
     except Exception as error:  # every network library has its own family of errors
         raise UnavailableError(
-            f"{repository}: the Hugging Face hub cannot be reached ({type(error).__name__}).", hint=_LATER
+            f"{repository}: the hub cannot be reached ({type(error).__name__}).", hint=LATER
         ) from error
 
 
@@ -202,14 +218,7 @@ def _missing_shards(folder: Path) -> list[str]:
 
 def _snapshots(repository: str) -> list[Path]:
     """The cache's snapshots of a repository, newest first."""
-    # The cache's location and layout are documented; asking huggingface_hub itself costs a slow import.
-    cache = os.environ.get("HF_HUB_CACHE")
-    if not cache:
-        hub_home = os.environ.get("HF_HOME") or Path(
-            os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface"
-        )
-        cache = str(Path(hub_home) / "hub")
-    folders = Path(cache, "models--" + repository.replace("/", "--"), "snapshots").glob("*")
+    folders = Path(_cache(), "models--" + repository.replace("/", "--"), "snapshots").glob("*")
     return sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
@@ -217,6 +226,16 @@ def _note(folder: Path, allow: Sequence[str] | None, ignore: Sequence[str] | Non
     """Where it is noted that a snapshot holds all that these patterns ask for."""
     patterns = digest_json([_list(allow), _list(ignore)])[:16]
     return folder.parent.parent / COMPLETE / f"{folder.name}-{patterns}.json"
+
+
+def _cache() -> Path:
+    # The cache's location and layout are documented; asking huggingface_hub itself costs a slow import.
+    if cache := os.environ.get("HF_HUB_CACHE"):
+        return Path(cache)
+    home = os.environ.get("HF_HOME") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface"
+    )
+    return Path(home) / "hub"
 
 
 def _endpoint() -> str | None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+import local_hub
 from toy import ToyEncoder, byte_bpe
 from unembed.data.target_tokenizer import choose_tokenizer, pad_id, plain_copy, vocabulary_size
 from unembed.errors import DataError, UnavailableError, UsageError
@@ -32,15 +33,13 @@ def test_wrong_names(tmp_path: Path, toy_encoder: ToyEncoder) -> None:
         choose_tokenizer("a/b/c/d", toy_encoder)
 
 
-def test_a_hub_that_does_not_answer(toy_encoder: ToyEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    def offline(*_: object, **__: object) -> str:
-        raise LocalEntryNotFoundError("no connection")
-
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", offline)
-    with pytest.raises(UnavailableError, match="hub does not answer") as error:
+def test_a_hub_that_does_not_answer(
+    tmp_path: Path, toy_encoder: ToyEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with local_hub.running() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+    with pytest.raises(UnavailableError, match="hub cannot be reached") as error:
         choose_tokenizer("gpt2", toy_encoder)
     assert "--tokenizer path/to/tokenizer.json" in str(error.value.hint)
 
@@ -48,12 +47,11 @@ def test_a_hub_that_does_not_answer(toy_encoder: ToyEncoder, monkeypatch: pytest
 def test_a_hub_id_is_downloaded(
     tmp_path: Path, toy_encoder: ToyEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import huggingface_hub
-
-    file = tmp_path / "cached.json"
-    byte_bpe().save(str(file))
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda name, path: str(file))
-    chosen = choose_tokenizer("gpt2", toy_encoder)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with local_hub.running() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        hub.repositories["somebody/gpt2"] = {"tokenizer.json": byte_bpe().to_str().encode()}
+        chosen = choose_tokenizer("somebody/gpt2", toy_encoder)
     assert vocabulary_size(chosen) == 500
     assert pad_id(chosen) == 0
 

@@ -13,6 +13,7 @@ from typing import Any
 from unembed.data.readers import field_of
 from unembed.errors import UnavailableError, UnembedError, UsageError
 from unembed.extras import require
+from unembed.hub import dataset_revision
 
 _C4 = "allenai/c4"
 MC4_LANGUAGES = ("en", "zh", "de", "fr", "ja", "es", "ru", "ko", "ar", "pt")
@@ -71,16 +72,9 @@ class HubDataset:
     def revision(self) -> str:
         """The dataset's commit at this moment; asked for once a run."""
         if "revision" not in self._memo:
-            from huggingface_hub import HfApi
-            from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
-
             try:
-                self._memo["revision"] = HfApi().dataset_info(self.name, timeout=20).sha
-            except RepositoryNotFoundError as error:
-                raise UsageError(f"The hub has no dataset '{self.name}' (or it needs a login).") from error
-            except HFValidationError as error:
-                raise UsageError(f"'{self.name}' is not a dataset's name on the hub.") from error
-            except Exception as error:  # every network library has its own family of errors
+                self._memo["revision"] = dataset_revision(self.name)
+            except UnavailableError as error:
                 raise self._unreachable(error) from error
         return str(self._memo["revision"])
 

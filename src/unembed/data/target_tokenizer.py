@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UnavailableError, UsageError
+from unembed.hub import download_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -63,27 +64,11 @@ def _from_file(path: Path) -> Tokenizer:
 
 
 def _download(name: str) -> Path:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import (
-        EntryNotFoundError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-    )
-
     try:
-        return Path(hf_hub_download(name, "tokenizer.json"))
-    except (LocalEntryNotFoundError, OSError) as error:
-        if isinstance(error, (RepositoryNotFoundError, EntryNotFoundError)) and not isinstance(
-            error, LocalEntryNotFoundError
-        ):
-            raise UsageError(
-                f"The hub has no tokenizer '{name}' (a tokenizer.json in that repository)."
-            ) from error
+        return download_file(name, "tokenizer.json", kind="tokenizer")
+    except UnavailableError as error:
         raise UnavailableError(
-            f"The tokenizer '{name}' is neither a file nor in the local cache, and the hub does not answer.",
+            error.message,
             hint="Download its tokenizer.json where there is a connection, and give its path: "
             "--tokenizer path/to/tokenizer.json",
         ) from error
-    except HFValidationError as error:
-        raise UsageError(f"'{name}' is neither a tokenizer file nor a hub id.") from error

@@ -7,8 +7,15 @@ import os
 import sys
 from pathlib import Path
 
+from unembed import hub
+from unembed.errors import UnavailableError, UnembedError
+
 # Written last when an encoder is assembled: a folder without it is unfinished.
 MANIFEST = "unembed-encoder.json"
+# Other frameworks' copies of the same weights, and pickles, which are not loaded anyway.
+NOT_NEEDED = (
+    *("onnx/*", "openvino/*", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.ot", "*.gguf", "*.onnx"),
+)
 
 
 def home() -> Path:
@@ -41,17 +48,18 @@ def package_folder(package: str, folder: str) -> Path | None:
     return None
 
 
-def hub_snapshot(repository: str) -> Path | None:
-    """A model's folder in the Hugging Face cache, when its weights are in it."""
-    # The cache's location and layout are documented; asking huggingface_hub itself costs a slow import.
-    cache = os.environ.get("HF_HUB_CACHE")
-    if not cache:
-        hub_home = os.environ.get("HF_HOME") or Path(
-            os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface"
-        )
-        cache = str(Path(hub_home) / "hub")
-    snapshots = Path(cache) / ("models--" + repository.replace("/", "--")) / "snapshots"
-    for snapshot in sorted(snapshots.glob("*"), key=lambda path: path.stat().st_mtime, reverse=True):
-        if any(snapshot.glob("*.safetensors")) or any(snapshot.glob("*.bin")):
-            return snapshot
-    return None
+def hub_folder(repository: str, *, mirror: str | None = None) -> Path:
+    """The folder of `repository`; of `mirror` where the first is closed or does not answer."""
+    choices = [repository] if mirror is None else [repository, mirror]
+    for choice in choices:
+        if cached := hub.cached_snapshot(choice, ignore=NOT_NEEDED):
+            return cached
+    reasons = []
+    for choice in choices:
+        try:
+            return hub.snapshot(choice, ignore=NOT_NEEDED)
+        except UnembedError as error:
+            if len(choices) == 1:
+                raise
+            reasons.append(error.message)
+    raise UnavailableError(" ".join(reasons), hint=hub.LATER)

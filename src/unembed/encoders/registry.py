@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from unembed.encoders import locations
 from unembed.encoders.base import Encoder
 from unembed.errors import UsageError
+from unembed.hub import looks_cached
 
 DEFAULT = "minilm"
 _HERE = {"bundled": "bundled", "fetch": "fetched", "hub": "in the hub cache", "folder": "a local folder"}
@@ -45,7 +46,7 @@ class EncoderEntry(BaseModel):
         if self.kind == "fetch":
             return locations.is_fetched(self.name)
         if self.kind == "hub":
-            return any(locations.hub_snapshot(hub) for hub in (self.origin, self.mirror) if hub)
+            return any(looks_cached(name) for name in (self.origin, self.mirror) if name)
         return False
 
     @property

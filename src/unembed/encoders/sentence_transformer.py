@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, check_vectors, clean_texts
 from unembed.encoders.batching import pick_device
 from unembed.encoders.fetch import require_fetched
-from unembed.encoders.hub import hub_folder
+from unembed.encoders.locations import hub_folder
 from unembed.encoders.recipes import RECIPES
 from unembed.errors import DataError, UsageError
 from unembed.extras import require

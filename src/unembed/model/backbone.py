@@ -18,7 +18,8 @@ from torch import Tensor
 from unembed.encoders.bert import published_block
 from unembed.encoders.locations import package_folder
 from unembed.encoders.minilm import PACKAGE
-from unembed.errors import DataError, UnavailableError, UsageError
+from unembed.errors import DataError, UnembedError, UsageError
+from unembed.hub import snapshot
 from unembed.model.blocks import Block
 from unembed.model.config import BlockConfig
 from unembed.model.denoiser import Denoiser
@@ -204,14 +205,10 @@ def _find_folder(source: str) -> Path:
             return bundled
     if Path(source).is_dir():
         return Path(source)
-    from huggingface_hub import snapshot_download
-
     try:
-        return Path(
-            snapshot_download(source, allow_patterns=["config.json", "model.safetensors", "tokenizer*"])
-        )
-    except Exception as error:
-        raise UnavailableError(
-            f"The backbone '{source}' is not a local folder, and the hub does not give it: {error}",
+        return snapshot(source, allow=("config.json", "model.safetensors", "tokenizer*"))
+    except UnembedError as error:
+        raise type(error)(
+            f"The backbone: {error.message}",
             hint="Give a folder that holds config.json and model.safetensors.",
         ) from error
