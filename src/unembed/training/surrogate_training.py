@@ -1,7 +1,7 @@
 """Training a surrogate: a small network learns an encoder's vectors from prepared data.
 
 The loss is one minus the cosine. A step is a pure function of the seed, the step's number and the
-weights, as in the inverter's training, so that a run goes on exactly where it was stopped.
+weights, as in the inverter's training, so that a run that was stopped and resumed ends with the same weights.
 """
 
 from __future__ import annotations
@@ -48,57 +48,90 @@ def train_surrogate(
     """Train, or go on; the averaged network is written to the output folder and returned."""
     keep_freed_memory()
     with folder_lock(config.output), stop_requests() as stop:
-        corpus = open_folders(config.data, min_tokens=1, max_tokens=config.max_tokens)
-        folders = corpus.folders
-        tokenizer, encoder = folders[0].tokenizer(), folders[0].manifest.encoder
+        run = _SurrogateRun(config, watch)
+        try:
+            while run.progress.step < config.steps and not stop.is_set():
+                loss = run.update()
+                run.report(loss)
+            if stop.is_set():
+                run.save_state()
+                raise KeyboardInterrupt
+        finally:
+            run.close()
+        return run.save_surrogate()
+
+
+class _SurrogateRun:
+    """Everything that lasts from step to step."""
+
+    def __init__(self, config: SurrogateTrainConfig, watch: Watch) -> None:
+        self.config, self._watch = config, watch
+        self.corpus = open_folders(config.data, min_tokens=1, max_tokens=config.max_tokens)
+        folders = self.corpus.folders
+        self.tokenizer, self.encoder = folders[0].tokenizer(), folders[0].manifest.encoder
         torch.manual_seed(config.seed)
-        network = _network(config, tokenizer, encoder.dimension)
-        average = Average(network, config.ema)
-        optimiser = _optimiser(network, config)
-        identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
-        saved = load_state(config.output / "state", network, average.network, optimiser, identity)
-        progress = saved or Progress()
-        log = RunLog(config.output, from_step=progress.step)
-        sampler = BatchSampler(
-            corpus.train.lengths, batch=config.batch, groups=config.groups, seed=config.seed
+        self.network = _network(config, self.tokenizer, self.encoder.dimension)
+        self.average = Average(self.network, config.ema)
+        self.optimiser = _optimiser(self.network, config)
+        self._identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
+        restored = load_state(
+            config.output / "state", self.network, self.average.network, self.optimiser, self._identity
+        )
+        self.progress = restored or Progress()
+        self._log = RunLog(config.output, from_step=self.progress.step)
+        self._began = time.monotonic() - self.progress.seconds
+        self.sampler = BatchSampler(
+            self.corpus.train.lengths, batch=config.batch, groups=config.groups, seed=config.seed
         )
 
-        def surrogate() -> Surrogate:
-            training = {"step": progress.step, "seconds": round(progress.seconds, 1), **identity}
-            settings = SurrogateConfig(network=network.bert.config, imitates=encoder, training=training)
-            return Surrogate(average.network, tokenizer, settings)
+    def update(self) -> float:
+        """Forward, backward, clip, step, average; the loss."""
+        step, texts = self.progress.step, self.sampler[self.progress.step]
+        set_rate(self.optimiser, self.config, rate_factor(self.config, step, step / self.config.steps))
+        loss = _loss(self.network, self.corpus.train, texts)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        self.average.update(self.network, step)
+        samples = self.progress.samples + sum(map(len, texts))
+        self.progress = Progress(step=step + 1, seconds=time.monotonic() - self._began, samples=samples)
+        return loss.item()
 
-        began, before = time.monotonic(), progress.seconds
-        while progress.step < config.steps and not stop.is_set():
-            set_rate(optimiser, config, rate_factor(config, progress.step, progress.step / config.steps))
-            loss = _step(network, corpus.train, sampler[progress.step])
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
-            average.update(network, progress.step)
-            samples = progress.samples + sum(map(len, sampler[progress.step]))
-            seconds = before + time.monotonic() - began
-            progress = Progress(step=progress.step + 1, seconds=seconds, samples=samples)
-            figures = {"cosine": 1.0 - loss.item()}
-            if progress.step % config.log_every == 0:
-                log.write("train", progress.step, seconds=round(seconds, 1), **figures)
-                watch("train", progress, figures)
-            if progress.step % config.validate_every == 0 or progress.step == config.steps:
-                figures = {"cosine": validate(average.network, corpus.validation)}
-                log.write("validation", progress.step, seconds=round(seconds, 1), **figures)
-                watch("validation", progress, figures)
-            if progress.step % config.save_every == 0 or progress.step == config.steps:
-                save_state(config.output / "state", progress, network, average.network, optimiser, identity)
-                surrogate().save(config.output / "latest")
-        if stop.is_set():
-            save_state(config.output / "state", progress, network, average.network, optimiser, identity)
-            log.close()
-            raise KeyboardInterrupt
-        log.close()
-        found = surrogate()
-        found.save(config.output / "latest")
+    def report(self, loss: float) -> None:
+        """Log, validate and save when it is time."""
+        config, step = self.config, self.progress.step
+        last = step == config.steps
+        if step % config.log_every == 0:
+            self._tell("train", 1.0 - loss)
+        if step % config.validate_every == 0 or last:
+            self._tell("validation", validate(self.average.network, self.corpus.validation))
+        if step % config.save_every == 0 or last:
+            self.save_state()
+            self.save_surrogate()
+
+    def _tell(self, kind: str, cosine: float) -> None:
+        seconds = round(self.progress.seconds, 1)
+        self._log.write(kind, self.progress.step, seconds=seconds, cosine=cosine)
+        self._watch(kind, self.progress, {"cosine": cosine})
+
+    def save_state(self) -> None:
+        """All that a later sitting needs to go on from here."""
+        states, average = self.config.output / "state", self.average.network
+        save_state(states, self.progress, self.network, average, self.optimiser, self._identity)
+
+    def save_surrogate(self) -> Surrogate:
+        """The averaged network as an encoder, in `latest/`."""
+        seconds = round(self.progress.seconds, 1)
+        training = {"step": self.progress.step, "seconds": seconds, **self._identity}
+        settings = SurrogateConfig(network=self.network.bert.config, imitates=self.encoder, training=training)
+        found = Surrogate(self.average.network, self.tokenizer, settings)
+        found.save(self.config.output / "latest")
         return found
+
+    def close(self) -> None:
+        """Nothing more will be logged."""
+        self._log.close()
 
 
 def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, dimension: int) -> SurrogateNetwork:
@@ -174,7 +207,7 @@ def _decays(name: str, weight: Tensor) -> bool:
     return weight.ndim >= 2 and "words" not in name and "positions" not in name
 
 
-def _step(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarray]) -> Tensor:
+def _loss(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarray]) -> Tensor:
     """One minus the mean cosine of a batch."""
     ids, runs, targets = [], [], []
     for group in groups:
@@ -193,4 +226,4 @@ def validate(network: SurrogateNetwork, texts: TrainingTexts) -> float:
     """The mean cosine on validation texts, of every folder its share."""
     chosen = np.unique(np.linspace(0, len(texts) - 1, min(VALIDATE, len(texts)), dtype=np.int64))
     groups = [chosen[texts.lengths[chosen] == length] for length in np.unique(texts.lengths[chosen])]
-    return 1.0 - float(_step(network, texts, groups))
+    return 1.0 - float(_loss(network, texts, groups))
