@@ -1,6 +1,6 @@
 """How the vector reaches the blocks: equations (5) to (9).
 
-Everything here that depends on the vector alone is computed once a sequence; a denoising step adds
+Everything here that depends on the vector alone is computed once per sequence; a denoising step adds
 only the time's part.
 """
 

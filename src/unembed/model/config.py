@@ -13,7 +13,7 @@ class BlockConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     hidden: int = Field(768, gt=0, description="Width of the blocks.")
-    heads: int = Field(12, gt=0, description="Attention heads a block.")
+    heads: int = Field(12, gt=0, description="Attention heads per block.")
     ffn: int = Field(3072, gt=0, description="Inner width of a block's feed-forward part.")
     norm: Literal["pre", "post"] = Field(
         "pre", description="Normalise before (GPT) or after (BERT) each part."
@@ -22,7 +22,7 @@ class BlockConfig(BaseModel):
     bias: bool = Field(True, description="Biases in linear layers and norms.")
     norm_eps: float = Field(1e-5, gt=0, description="Epsilon of the norms.")
     rotary: tuple[float, ...] = Field(
-        (), description="Rotary base a layer (ModernBERT); empty means learned absolute positions."
+        (), description="Rotary base per layer (ModernBERT); empty means learned absolute positions."
     )
     first_norm: bool = Field(
         True, description="False where the first block has no attention norm (ModernBERT)."
@@ -58,8 +58,8 @@ class DenoiserConfig(BaseModel):
     repeat_penalty: float = Field(
         0.0,
         ge=0,
-        description="What a word that stands already loses, in nats, beyond what training taught. Training "
-        "shows true words; a model that goes by its own repeats them.",
+        description="What a word that is already in the text loses, in nats, beyond what training taught. "
+        "Training shows true words; a model that builds on its own words repeats them.",
     )
     memory: int = Field(
         0, ge=0, description="Likeliest words of the lexical head that the blocks attend to; 0 for none."
@@ -79,7 +79,7 @@ class DenoiserConfig(BaseModel):
         if self.memory and not self.lexical_hidden:
             raise ValueError("memory takes its words from the lexical head: set lexical_hidden too")
         if self.block.rotary and len(self.block.rotary) != self.layers:
-            raise ValueError("block.rotary needs one base a layer")
+            raise ValueError("block.rotary needs one base per layer")
         return self
 
     @property

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 
 class LexicalHead(nn.Module):
-    """A two-layer MLP from the standardised vector to one logit a vocabulary entry."""
+    """A two-layer MLP from the standardised vector to one logit per vocabulary entry."""
 
     def __init__(self, vector_dim: int, hidden: int, vocabulary: int) -> None:
         super().__init__()

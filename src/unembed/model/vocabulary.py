@@ -54,10 +54,10 @@ class Vocabulary:
         return self._own(PAD)
 
     def _own(self, kind: int) -> int:
-        places = np.nonzero(self.token_ids == kind)[0]
-        if not len(places):
+        found = np.nonzero(self.token_ids == kind)[0]
+        if not len(found):
             raise TypeError("this vocabulary is for given lengths: it has no end and no padding")
-        return int(places[0])
+        return int(found[0])
 
     @property
     def fixed_length(self) -> bool:
@@ -71,12 +71,12 @@ class Vocabulary:
 
     def close(self, entries: NDArray[np.int64], lengths: NDArray[np.int64], size: int) -> NDArray[np.int64]:
         """Texts of fixed length: the entries, then the end, then padding.  # [B, size]"""
-        place = np.arange(size)  # [size]
+        position = np.arange(size)  # [size]
         grown = np.full((len(entries), size), self.pad, dtype=np.int64)
         width = min(size, entries.shape[1])
         grown[:, :width] = entries[:, :width]
-        grown = np.where(place < lengths[:, None], grown, self.pad)
-        return np.where(place == lengths[:, None], self.end, grown)
+        grown = np.where(position < lengths[:, None], grown, self.pad)
+        return np.where(position == lengths[:, None], self.end, grown)
 
     def decode(self, entries: Sequence[int]) -> list[int]:
         """The model's entries as the tokenizer's ids: up to the end, without padding and unknowns."""

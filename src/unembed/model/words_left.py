@@ -1,9 +1,9 @@
-"""What the lexical head still has to say, given the words that already stand.
+"""The lexical logits of the words that are still missing, given the words that are already there.
 
-Most words occur once in a text. Adding the same lexical logits at every step would urge a word that has
-been placed already, and the blocks would have to learn, word by word, not to say a thing twice. So a
-word in use is taken back, by a learned amount of its own ("the" may well come again), and the rest
-speaks louder or softer with the number of masks that are left.
+Most words occur once in a text. Adding the same lexical logits at every step would push for words that
+are there already, and the blocks would have to learn, word by word, not to repeat them. So the logit of a
+word in use is lowered, by a learned amount of its own ("the" may well come again), and the others are
+scaled with the number of masks that are left.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class BatchSampler:
-    """`sampler[step]` is the step's groups of indices; every sample once an epoch."""
+    """`sampler[step]` is the step's groups of indices; every sample once per epoch."""
 
     def __init__(
         self, lengths: NDArray[np.int64], *, batch: int, groups: int, seed: int, mixed: bool = False
@@ -28,10 +28,10 @@ class BatchSampler:
         self._order: list[NDArray[np.int64]] = []
 
     def __getitem__(self, step: int) -> list[NDArray[np.int64]]:
-        epoch, place = divmod(step, self.steps_an_epoch)
+        epoch, number = divmod(step, self.steps_an_epoch)
         if epoch != self._epoch:
             self._order, self._epoch = self._shuffle(epoch), epoch
-        return self._order[place * self._groups : (place + 1) * self._groups]
+        return self._order[number * self._groups : (number + 1) * self._groups]
 
     def _shuffle(self, epoch: int) -> list[NDArray[np.int64]]:
         rng = np.random.default_rng([self._seed, epoch])
@@ -39,4 +39,4 @@ class BatchSampler:
         for bucket in self._buckets:
             order = rng.permutation(bucket)
             pieces += [order[start : start + self._size] for start in range(0, len(order), self._size)]
-        return [pieces[place] for place in rng.permutation(len(pieces))]
+        return [pieces[index] for index in rng.permutation(len(pieces))]

@@ -29,7 +29,7 @@ class TrainConfig(BaseModel):
 
     # What it learns from.
     data: tuple[Path, ...] = Field(description="Prepared data; repeat for more than one folder.")
-    output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")
+    output: Path = Field(description="Folder of the run; give the same one to resume.")
     min_tokens: int = Field(default=1, ge=1, description="Leave out shorter texts.")
     max_tokens: int | None = Field(default=None, ge=1, description="Leave out longer texts.")
     limit: int | None = Field(default=None, ge=1, description="Learn from N of the texts, spread over all.")
@@ -81,7 +81,7 @@ class TrainConfig(BaseModel):
     head_batch: int = Field(
         default=0,
         ge=0,
-        description="More vectors a step for the lexical and length heads alone, which are cheap.",
+        description="More vectors per step for the lexical and length heads alone, which are cheap.",
     )
     candidates: int = Field(
         default=0, ge=0, description="Softmax over the batch's tokens and this many drawn ones; 0: over all."
@@ -91,7 +91,7 @@ class TrainConfig(BaseModel):
     )
 
     # The optimiser.
-    batch: int = Field(default=400, ge=1, description="Samples a step, over all processes.")
+    batch: int = Field(default=400, ge=1, description="Samples per step, over all processes.")
     groups: int = Field(
         default=1, ge=1, description="Lengths mixed in a step: it is made of this many groups."
     )

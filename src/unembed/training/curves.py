@@ -50,13 +50,13 @@ def _losses(panel: Any, lines: list[dict[str, Any]]) -> None:
     """The denoising loss of the training batches, and the bound on validation texts."""
     _curve(panel, lines, "train", "denoising", "training loss", color=_GREY, linewidth=0.9)
     _curve(panel, lines, "validation", "bound", "validation bound", color=_BLUE, linewidth=1.8, marker="o")
-    panel.set(title="Loss", xlabel="step", ylabel="nats a token")
+    panel.set(title="Loss", xlabel="step", ylabel="nats per token")
     panel.set_ylim(bottom=0)
     _legend(panel)
 
 
 def _recovery(panel: Any, lines: list[dict[str, Any]]) -> None:
-    """What comes back from all positions masked; a teacher's figure has no place here."""
+    """What comes back from all positions masked; a teacher-forced figure does not belong here."""
     for name, label, colour, dashes in (
         ("f1", "token F1", _GREEN, "--"),
         ("accuracy", "token accuracy", _BLUE, "-"),

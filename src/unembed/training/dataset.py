@@ -17,7 +17,7 @@ COUNT_CHUNK = 65_536
 
 
 class TrainingTexts:
-    """One side of one or more prepared folders, filtered by length."""
+    """One split (train, validation) of one or more prepared folders, filtered by length."""
 
     def __init__(
         self, splits: Sequence[Split], *, min_tokens: int, max_tokens: int, limit: int | None = None
@@ -44,26 +44,26 @@ class TrainingTexts:
     def tokens(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:  # [n, longest]
         """Token ids, padded with -1."""
         out = np.full((len(indices), int(self.lengths[indices].max())), -1, dtype=np.int64)
-        for place, part in self._parts(indices):
+        for index, part in self._parts(indices):
             tokens = part[0].tokens(part[1])
-            out[place, : tokens.shape[1]] = tokens
+            out[index, : tokens.shape[1]] = tokens
         beyond = np.arange(out.shape[1]) >= self.lengths[indices][:, None]
         out[beyond] = -1
         return out
 
     def vectors(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:  # [n, D]
         """The vectors to invert."""
-        parts = [(place, split.vectors(rows)) for place, (split, rows) in self._parts(indices)]
+        parts = [(index, split.vectors(rows)) for index, (split, rows) in self._parts(indices)]
         out = np.empty((len(indices), parts[0][1].shape[1]), dtype=np.float32)
-        for place, vectors in parts:
-            out[place] = vectors
+        for index, vectors in parts:
+            out[index] = vectors
         return out
 
     def texts(self, indices: NDArray[np.int64]) -> list[str]:
         """The texts that the vectors were made of."""
         out = [""] * len(indices)
-        for place, (split, rows) in self._parts(indices):
-            for where, text in zip(place.tolist(), split.texts(rows), strict=True):
+        for index, (split, rows) in self._parts(indices):
+            for where, text in zip(index.tolist(), split.texts(rows), strict=True):
                 out[where] = text
         return out
 
@@ -72,9 +72,9 @@ class TrainingTexts:
     ) -> list[tuple[NDArray[np.int64], tuple[Split, NDArray[np.int64]]]]:
         folders = self._folder[indices]
         return [
-            (place, (self._splits[folder], self._row[indices[place]]))
+            (index, (self._splits[folder], self._row[indices[index]]))
             for folder in np.unique(folders).tolist()
-            for place in [np.nonzero(folders == folder)[0]]
+            for index in [np.nonzero(folders == folder)[0]]
         ]
 
 

@@ -1,4 +1,4 @@
-"""From a configuration and its data to a model that is ready to learn."""
+"""A model before its first step: vocabulary, blocks, statistics of the vectors."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _load(
 def _entry_counts(
     vocabulary: Vocabulary, by_token: NDArray[np.int64], lengths: NDArray[np.int64], max_length: int
 ) -> Tensor:
-    """How often each entry occurs; the end and padding count once a text.  # [V]"""
+    """How often each entry occurs; the end and padding count once per text.  # [V]"""
     known = vocabulary.token_ids >= 0
     counts = np.zeros(len(vocabulary), dtype=np.float32)
     counts[known] = by_token[vocabulary.token_ids[known]]

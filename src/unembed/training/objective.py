@@ -55,35 +55,39 @@ class Objective(nn.Module):
         denoiser = self.denoiser
         # Where nothing is added to the logits, the token matrix's two uses share a gradient.
         tie = TiedGradient(denoiser.token.weight) if candidates is None and denoiser.lexical is None else None
+        embed = denoiser.embed if candidates is None else candidates.embed
+        embed = embed if tie is None else tie.look_up
         hidden, words, targets, rows, start = [], [], [], [], 0
         for group, prepared in zip(groups, parts, strict=True):
             xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
             at = group.masked.flatten().nonzero().squeeze(1)  # [M]
-            row = at // xt.shape[1]  # [M]
-            embedded = (
-                (denoiser if candidates is None else candidates).embed(xt) if tie is None else tie.look_up(xt)
-            )
-            hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embedded))  # [M, D]
+            hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embed(xt)))  # [M, D]
             words.append(denoiser.words(prepared, xt, candidates))  # [B, V or C]
             targets.append(group.x0.flatten()[at])
-            rows.append(row + start)
+            rows.append(at // xt.shape[1] + start)  # [M] the sample in the whole batch
             start += len(xt)
         h, target, sample = torch.cat(hidden), torch.cat(targets), torch.cat(rows)
-        spoken = [word for word in words if word is not None]
+        lexical = [word for word in words if word is not None]  # of all groups, or of none
         if tie is not None:
             entropy = self._tied_cross_entropy(h, tie, target)  # [M]
         else:
-            logits = (
-                denoiser.readout(h) if candidates is None else candidates.readout(denoiser.features(h))
-            )  # [M, V or C]
-            if spoken:
-                logits = logits + torch.cat(spoken).index_select(0, sample)
-            column = target if candidates is None else candidates.column[target]
-            entropy = F.cross_entropy(logits, column, reduction="none")  # [M]
+            added = torch.cat(lexical).index_select(0, sample) if lexical else None  # [M, V or C]
+            entropy = self._cross_entropy(h, added, target, candidates)  # [M]
         return weighted_bound(entropy, sample, torch.cat([group.scale for group in groups])).sum()
 
+    def _cross_entropy(
+        self, h: Tensor, added: Tensor | None, target: Tensor, candidates: CandidateWeights | None
+    ) -> Tensor:
+        """Over all words or the candidates. added: the lexical head's part of the logits.  # [M]"""
+        if candidates is None:
+            logits = self.denoiser.readout(h)  # [M, V]
+        else:
+            logits = candidates.readout(self.denoiser.features(h))  # [M, C]
+            target = candidates.column[target]
+        return F.cross_entropy(logits if added is None else logits + added, target, reduction="none")
+
     def _tied_cross_entropy(self, h: Tensor, tie: TiedGradient, target: Tensor) -> Tensor:
-        """Nothing is added to the logits: one call does it.  # [M]
+        """The same where nothing is added to the logits: one fused call.  # [M]
 
         [MASK]'s row is ruled out by its bias; cutting it off would copy the whole matrix's gradient.
         """
@@ -112,7 +116,7 @@ class Objective(nn.Module):
 
 
 def _lexical_loss(logits: Tensor, heads: HeadBatch, candidates: CandidateWeights | None) -> Tensor:
-    """Multi-label: is this word in the text? A sum over words, a token's share, a mean over texts."""
+    """Multi-label: is this word in the text? Summed over words, per token, averaged over texts."""
     entries, real = heads.entries, heads.real  # [H, L]
     columns = entries if candidates is None else candidates.column[entries]  # [H, L]
     rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)

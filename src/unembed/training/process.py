@@ -1,4 +1,4 @@
-"""What training asks of its process: to stop after the step in hand, and to keep the memory it frees."""
+"""What training asks of its process: to stop after the current step, and to keep the memory that it frees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 
 @contextmanager
 def stop_requests() -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM set an event: the step in hand is finished and saved. A second one is final."""
+    """Ctrl-C and SIGTERM set an event; the loop ends its step and saves. A second one interrupts at once."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event

@@ -16,10 +16,10 @@ class SurrogateTrainConfig(BaseModel):
     decay: ClassVar[str] = "linear"
 
     data: tuple[Path, ...] = Field(description="Prepared data; repeat for more than one folder.")
-    output: Path = Field(description="Folder of the run; the same one to go on after an interruption.")
+    output: Path = Field(description="Folder of the run; give the same one to resume.")
     start: str | None = Field(
         default=None,
-        description="Go on from the surrogate in this folder, or take the token vectors of this static "
+        description="Start from the surrogate in this folder, or take the token vectors of this static "
         "encoder: potion. None: random.",
     )
     hidden: int = Field(default=256, ge=1, description="Width.")
@@ -27,7 +27,7 @@ class SurrogateTrainConfig(BaseModel):
     heads: int = Field(default=8, ge=1, description="Attention heads.")
     ffn: int = Field(default=1024, ge=1, description="Feed-forward width.")
     max_tokens: int = Field(default=32, ge=1, description="Leave out longer texts.")
-    batch: int = Field(default=256, ge=1, description="Texts a step.")
+    batch: int = Field(default=256, ge=1, description="Texts per step.")
     groups: int = Field(default=8, ge=1, description="Lengths mixed in a step.")
     steps: int = Field(default=10_000, ge=1, description="Updates in all.")
     learning_rate: float = Field(default=1e-3, gt=0, description="Peak rate.")

@@ -116,7 +116,7 @@ class _SurrogateRun:
         self._watch(kind, self.progress, {"cosine": cosine})
 
     def save_state(self) -> None:
-        """All that a later sitting needs to go on from here."""
+        """All that is needed to resume from here."""
         states, average = self.config.output / "state", self.average.network
         save_state(states, self.progress, self.network, average, self.optimiser, self._identity)
 

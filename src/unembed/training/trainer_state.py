@@ -1,7 +1,7 @@
 """The trainer's state on disk: whole or absent, safetensors and JSON, no pickle.
 
 `state/step-N/` holds weights, their average, the optimiser's moments and a small JSON; `state/latest.json`
-names the newest whole one. It is written last, so that a kill at any moment leaves a state to go on from.
+names the newest whole one. It is written last, so that a kill at any moment leaves a state to resume from.
 """
 
 from __future__ import annotations

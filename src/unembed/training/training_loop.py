@@ -180,11 +180,11 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
     return Accelerator(cpu=on_cpu, mixed_precision=precision, kwargs_handlers=[lenient])
 
 
-def _all_stop(run: TrainingRun, wish: bool) -> bool:
+def _all_stop(run: TrainingRun, stop: bool) -> bool:
     """Stop all processes as soon as one of them is to stop: the others would wait for it for ever."""
     if run.rank.count == 1:
-        return wish
-    if wish:
+        return stop
+    if stop:
         run.accelerator.set_trigger()
     return bool(run.accelerator.check_trigger())
 

@@ -23,8 +23,8 @@ from unembed.training.trainer_state import Progress, load_state, save_state
 from unembed.training.validate import free_running, validation_bound
 from unembed.version import __version__
 
-# Called with the kind of an event, the progress and the figures: the command line's display. Besides what
-# is logged there is a "step", without figures, for every update.
+# Called with the kind of an event, the progress and the figures, for example by the command line's display.
+# Besides what is logged there is a "step", without figures, for every update.
 Watcher = Callable[[str, Progress, dict[str, Any]], None]
 
 
@@ -59,7 +59,7 @@ class TrainingRun:
             write_json(config.output / "train.json", config.model_dump(mode="json"))
 
     def tell(self, kind: str, figures: dict[str, Any]) -> None:
-        """Log an event and show it to whoever watches; the first process speaks for all."""
+        """Log an event and pass it to the watcher; only the first process does."""
         if self._log is not None:
             self._log.write(kind, self.progress.step, seconds=round(self.progress.seconds, 1), **figures)
             self._watch(kind, self.progress, figures)
@@ -152,7 +152,7 @@ class TrainingRun:
         return Checkpoint(self.average.network, vocabulary, tokenizer, described)
 
     def save_state(self) -> None:
-        """All that a later sitting needs to go on exactly from here."""
+        """All that is needed to resume from here."""
         save_state(
             self._states,
             self.progress,
@@ -173,6 +173,6 @@ def run_identity(config: TrainConfig, folders: list[PreparedData]) -> dict[str, 
     """What must be the same for a run to be continued: configuration, data and tokenizer."""
     return {
         "config": config.lasting(),
-        "data": {str(place): data.digest for place, data in enumerate(folders)},
+        "data": {str(number): data.digest for number, data in enumerate(folders)},
         "tokenizer": folders[0].manifest.tokenizer.digest,
     }

@@ -2,7 +2,7 @@
 
 | file | exact? | what it saves |
 |---|---|---|
-| `few_positions` | exact | the last block's queries and feed-forward at positions that nobody reads |
+| `few_positions` | exact | the last block's queries and feed-forward at positions that are not read |
 | `packed_linear` | exact up to rounding | rearranging a weight in every small product on the CPU |
 | `tied_gradient` | exact | a second gradient as large as the token matrix, in training |
 | `candidate_softmax` | another training loss | most of the output layer, in training |
