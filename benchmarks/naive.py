@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from unembed.model.condition import time_features
 from unembed.model.denoiser import Denoiser
 from unembed.training.corrupted_batch import CorruptedBatch, Group
-from unembed.training.objective import Objective
+from unembed.training.training_objective import Objective
 
 
 class Naive(nn.Module):

@@ -43,9 +43,9 @@ from unembed.model.fast.candidate_softmax import CandidateDraw
 from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
 from unembed.training.ema import Average
-from unembed.training.objective import Objective
 from unembed.training.optimiser import make_optimiser
 from unembed.training.process import keep_freed_memory
+from unembed.training.training_objective import Objective
 
 CONFIGS = Path(__file__).parent.parent / "src" / "unembed" / "configs"
 PEAK_SIZE = 1536

@@ -11,7 +11,7 @@ import torch
 
 from unembed.errors import DataError, UnavailableError
 from unembed.model.checkpoint import Checkpoint
-from unembed.training import largest_batch, objective, training_run
+from unembed.training import largest_batch, training_objective, training_run
 from unembed.training.log import read_log
 from unembed.training.process import stop_requests
 from unembed.training.training_loop import train
@@ -75,14 +75,14 @@ def test_samples_are_counted_as_they_are(toy_config):
 
 def spoil(monkeypatch, steps):
     """The loss of these steps is no number."""
-    original, seen = objective.Objective.forward, []
+    original, seen = training_objective.Objective.forward, []
 
     def forward(self, step):
         losses = original(self, step)
         seen.append(step)
         return {name: value * math.nan for name, value in losses.items()} if len(seen) in steps else losses
 
-    monkeypatch.setattr(objective.Objective, "forward", forward)
+    monkeypatch.setattr(training_objective.Objective, "forward", forward)
 
 
 def test_a_gradient_that_is_not_finite_changes_nothing(toy_config, monkeypatch):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unembed.errors import UnavailableError
 from unembed.training.corrupted_batch import BatchMaker
-from unembed.training.objective import Objective
+from unembed.training.training_objective import Objective
 
 if TYPE_CHECKING:
     from unembed.training.training_run import TrainingRun

@@ -23,9 +23,9 @@ from unembed.training.batch_sampler import BatchSampler
 from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import BatchMaker, mix_seed
 from unembed.training.largest_batch import largest_batch
-from unembed.training.objective import Objective
 from unembed.training.optimiser import rate_factor, set_rate
 from unembed.training.process import keep_freed_memory, stop_requests
+from unembed.training.training_objective import Objective
 from unembed.training.training_run import TrainingRun, Watcher
 
 # After this many gradients in a row that are not finite, the weights are to blame and not a batch.

@@ -10,7 +10,7 @@ from unembed.training.batch_sampler import BatchSampler
 from unembed.training.corrupted_batch import BatchMaker, CorruptedBatch
 from unembed.training.dataset import open_corpus
 from unembed.training.fresh_model import build
-from unembed.training.objective import Objective
+from unembed.training.training_objective import Objective
 
 
 @pytest.fixture
