@@ -28,7 +28,7 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from unembed.encoders import load_encoder, places
+from unembed.encoders import load_encoder, locations
 from unembed.encoders.base import BATCH_TOKENS
 from unembed.encoders.minilm import MAX_TOKENS, PACKAGE, MiniLM
 
@@ -94,7 +94,7 @@ def main() -> None:
     texts = read_texts(options.texts, options.count, options.seed)
     ours = load_encoder("minilm", device="cpu")
     assert isinstance(ours, MiniLM)
-    theirs = SentenceTransformer(str(places.package_folder(PACKAGE, "model")), device="cpu")
+    theirs = SentenceTransformer(str(locations.package_folder(PACKAGE, "model")), device="cpu")
 
     def run_ours() -> np.ndarray:
         return ours.encode(texts, batch_tokens=options.batch_tokens)

@@ -32,7 +32,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unembed.data.prepared import PreparedData
-from unembed.decode.conditioned import Guided
+from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.score import score_texts
 from unembed.evaluation.samples import draw_samples
 from unembed.inverter import Inverter
@@ -57,7 +57,7 @@ def surest_first(
     denoiser, vocabulary = inverter.denoiser, inverter.checkpoint.vocabulary
     batch, length = truth.shape
     lengths = torch.full((batch,), length)
-    model = Guided.read(denoiser, vectors, lengths, [vocabulary.unknown], 0.0)
+    model = ConditionedDenoiser.read(denoiser, vectors, lengths, [vocabulary.unknown], 0.0)
     tokens = torch.full_like(truth, denoiser.config.mask_id)
     if stands is not None:
         tokens = torch.where(stands, truth, tokens)
