@@ -1,9 +1,9 @@
 """Evaluation: how much a model recovers, beside the floors, with every row and every setting kept.
 
 >>> import unembed
->>> report = unembed.evaluate("models/compact", "data/short", samples=200)
->>> report.tables[0].rows[0].figures["token_accuracy"]
-Figure(value=0.511, low=0.489, high=0.533, n=200)
+>>> report = unembed.evaluate(None, "data/short", min_tokens=4, max_tokens=16, known_length=True)
+>>> report.tables[0].rows[0].figures["token_f1"]
+Figure(value=0.862, low=0.851, high=0.872, n=1000)
 """
 
 from __future__ import annotations

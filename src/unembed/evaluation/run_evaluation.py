@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
+from unembed.config_file import settings_from
 from unembed.encoders.base import Encoder
-from unembed.errors import UsageError
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.figures import Figures
 from unembed.evaluation.measure import Evaluation
@@ -37,36 +35,26 @@ def evaluate(
     plots: bool = True,
     quiet: bool = True,
     announce: Callable[[str], None] | None = None,
-    **settings: Any,
+    **fields: Any,
 ) -> Report:
-    """Measure how much a model recovers from the vectors of prepared data, beside the floors.
+    """Measure how much a model recovers from the vectors of prepared data: what `unembed evaluate` does.
 
-    >>> import unembed
-    >>> report = unembed.evaluate("models/compact", "data/short", samples=200, noise=(0, 0.1))
-    >>> [table.name for table in report.tables]
-    ['main', 'noise']
-    >>> model, random, shuffled, nearest = report.tables[0].rows
-    >>> model.figures["token_f1"]
-    Figure(value=0.718, low=0.701, high=0.735, n=200)
+        >>> report = unembed.evaluate(None, "data/short", min_tokens=4, max_tokens=16, known_length=True)
+        >>> [row.label for row in report.tables[0].rows]
+        ['confidence', 'Random tokens', 'Shuffled vector', 'Nearest training text']
+        >>> report.tables[0].rows[0].figures["token_f1"]
+        Figure(value=0.862, low=0.851, high=0.872, n=1000)
 
-    Args:
-        model: A folder or a hub id; None is the bundled model.
-        data: A folder of prepared data that was embedded with the model's encoder.
-        output: The folder for rows, manifest, summary, tables and plots. By default it is named after
-            what is measured. The same call resumes an interrupted run.
-        config: What to measure. `settings` are its fields, and take precedence.
-        models: Further models, each with its data, for a table that compares them.
-        checkpoints: Milestones of a training run, measured on `data`.
-        encoder, causal: Use these instead of loading them by name.
-        trust_remote_code: Whether an encoder that is loaded may run code that it brings along.
-        plots: Draw PNG and SVG.
-        quiet: Show no progress bar.
-        announce: Called with a sentence about where things are.
+    `model` is a folder or a hub id; None is the bundled model. `data` was embedded with the model's encoder.
+    `fields` are the fields of `EvaluateConfig`, on top of `config`. `models` are further models, each with
+    its data, for a table that compares them; `checkpoints` are milestones of a training run. `encoder` and
+    `causal` replace what would be loaded by name; an encoder that is loaded runs code that it brings along
+    only with `trust_remote_code`. `announce` is called with a sentence about where things are.
 
-    Returns:
-        The summary: `tables` of figures with their intervals; `facts` and `about` say what was measured.
+    Rows, manifest, summary, tables and plots go to `output`, by default a folder that is named after what
+    is measured. Called again after an interruption, it resumes. Returns the summary.
     """
-    config = _configure(config, settings)
+    config = settings_from(EvaluateConfig, config, fields)
     run = Evaluation(
         config, model, data, models, checkpoints, encoder, causal, trust_remote_code, quiet=quiet
     )
@@ -88,17 +76,3 @@ def evaluate(
         render(report, folder, plots=plots)
     tell(f"Rows, summary, tables and plots are in {folder}.")
     return report
-
-
-def _configure(config: EvaluateConfig | None, settings: dict[str, Any]) -> EvaluateConfig:
-    """The configuration with some of its fields replaced."""
-    given = {} if config is None else config.model_dump(exclude_unset=True)
-    try:
-        return EvaluateConfig(**{**given, **settings})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"{name}: {first['msg'].removeprefix('Value error, ')}.",
-            hint=f"The settings of an evaluation: {', '.join(EvaluateConfig.model_fields)}.",
-        ) from error
