@@ -178,7 +178,7 @@ def test_only_a_model_of_given_lengths_guesses_them(make, batch_for):
     ("change", "message"),
     [
         ({"memory": 4, "lexical_hidden": 0}, "memory takes its words"),
-        ({"layers": 3, "block": BlockConfig(rotary=(1e4,))}, "one base a layer"),
+        ({"layers": 3, "block": BlockConfig(rotary=(1e4,))}, "one base per layer"),
     ],
 )
 def test_a_configuration_that_cannot_be_built_says_why(change, message):
