@@ -52,7 +52,7 @@ def progress_bar(
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
-        """Units a second over the last stretch, so that a slow start does not linger."""
+        """Units per second over the last stretch, so that a slow start does not linger."""
 
         def render(self, task: Task) -> Text:
             speed = task.finished_speed or task.speed

@@ -103,7 +103,7 @@ def test_it_loads_without_transformers_and_without_network() -> None:
 def test_the_pull_is_the_cosines_gradient(minilm):
     """A small step along the gradient at one word changes the cosine by what the gradient says."""
     texts, targets = ["a small cat sleeps", "hello"], minilm.encode(["a big dog runs", "goodbye now"])
-    pulls = minilm.pull(texts, targets)
+    pulls = minilm.token_gradients(texts, targets)
     ids = minilm.tokenizer().encode(texts[0], add_special_tokens=False).ids
     assert pulls[0].ids.tolist() == ids
     assert pulls[1].gradient.shape == (1, 384)

@@ -54,7 +54,7 @@ def print_table(
     for row in rows:
         # Cells are texts, not markup: "[MASK]" is a word here.
         table.add_row(*(Text(str(cell)) for cell in row))
-    # Piped output is not wrapped: a table that a script reads keeps one line a row.
+    # Piped output is not wrapped: a table that a script reads keeps one line per row.
     Console(width=None if sys.stdout.isatty() else 200, highlight=False).print(table)
 
 

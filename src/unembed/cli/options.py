@@ -35,7 +35,7 @@ def trust_option(function: Function) -> Function:
 def options_from(
     model: type[BaseModel], *, skip: tuple[str, ...] = (), sections: dict[str, str] | None = None
 ) -> Callable[[Function], Function]:
-    """Give a command one option a field of `model`; what was not typed arrives as None, or as ().
+    """Give a command one option per field of `model`; what was not typed arrives as None, or as ().
 
     A field that is a tuple makes an option that can be repeated. `sections` names the field at which a
     heading of the help begins (for a `SectionedCommand`).

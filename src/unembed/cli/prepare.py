@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unembed.data.prepared import PreparedData
 
 _FOLDER = click.Path(path_type=Path)
-_OUTPUT_HELP = "Folder to write; the same one to go on after an interruption."
+_OUTPUT_HELP = "Folder to write; give the same one to continue after an interruption."
 _OUTPUT = click.option("-o", "--output", type=_FOLDER, required=True, help=_OUTPUT_HELP)
 _CONFIG = click.option("--config", type=click.Path(path_type=Path), help="YAML file with these settings.")
 
@@ -67,7 +67,7 @@ def command(
 
     Both stages in one go: `collect` the texts (deduplicated, shuffled), then `encode` them (tokens and
     vectors that agree, split into train, validation and test). Run the same command again after an
-    interruption: it goes on where it stopped.
+    interruption: it continues where it stopped.
     """
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is not None:
@@ -103,7 +103,7 @@ def command(
 @_CONFIG
 @json_option
 def collect(output: Path, config: Path | None, as_json: bool, **typed: Any) -> None:
-    """Stage 1: gather texts, for any encoder: filter, drop duplicates, fill quotas, shuffle."""
+    """Stage 1: collect texts for any encoder: filter, drop duplicates, fill quotas, shuffle."""
     from unembed.data.collect import collect as run_collect
 
     settings = build_config(CollectConfig, _given(typed), file=config)

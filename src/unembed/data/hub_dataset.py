@@ -102,6 +102,6 @@ class HubDataset:
     def _unreachable(self, error: Exception) -> UnavailableError:
         return UnavailableError(
             f"The dataset {self.label} cannot be read from the hub: {type(error).__name__}: {error}",
-            hint="Run the same command again when the hub answers: it goes on where it stopped. Without a "
+            hint="Run the same command again when the hub answers: it continues where it stopped. Without a "
             "connection, give a file instead: --source en=corpus.txt.gz (also JSON lines or Parquet).",
         )

@@ -1,4 +1,4 @@
-"""Which keys were seen: a set of 64-bit integers that costs eight bytes a key, not ninety."""
+"""Which keys were seen: a set of 64-bit integers that costs eight bytes per key, not ninety."""
 
 from __future__ import annotations
 

@@ -137,9 +137,9 @@ def read_content(folder: Path) -> dict[str, Any]:
         if (folder / PLAN_NAME).exists():
             raise UsageError(
                 f"{folder} is not finished: it has no {MANIFEST_NAME} yet.",
-                hint="Run the same 'unembed prepare' again: it goes on where it stopped.",
+                hint="Run the same 'unembed prepare' again: it continues where it stopped.",
             )
-        raise UsageError(f"{folder} holds no data of unembed's: it has no {MANIFEST_NAME}.")
+        raise UsageError(f"{folder} holds no data of unembed: it has no {MANIFEST_NAME}.")
     content = read_json(folder / MANIFEST_NAME)
     if not isinstance(content, dict):
         raise DataError(f"{folder / MANIFEST_NAME} is not a manifest.")

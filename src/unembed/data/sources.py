@@ -1,6 +1,6 @@
 """Where texts come from: `[LANG=]PATH[#FIELD]` or `[LANG=]hub:DATASET[:CONFIG[:SPLIT]][#FIELD]`.
 
-A path is a plain text file (one text a line), JSON lines (`.jsonl`, `.ndjson`), Parquet (`.parquet`),
+A path is a plain text file (one text per line), JSON lines (`.jsonl`, `.ndjson`), Parquet (`.parquet`),
 each of the first two also gzipped; or a folder or a pattern of such files, read in the order of their
 names.
 """

@@ -90,7 +90,7 @@ def _repair(result: Verification, path: Path) -> str:
         return f"delete {result.folder} and collect again"
     if path.parent.name == SHARDS:
         shard = path.name.partition(".")[0]
-        return f"delete {path.parent / shard}.* and run the same 'unembed prepare' again: it makes them anew"
+        return f"delete {path.parent / shard}.* and run the same 'unembed prepare' again: it makes them again"
     return f"delete {path} and run the same 'unembed prepare' again"
 
 

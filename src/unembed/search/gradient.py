@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unembed.encoders.base import Pull, WhiteBox
+from unembed.encoders.base import TokenGradients, WhiteBox
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import Entries
 from unembed.search.search_state import Hypothesis
@@ -42,11 +42,13 @@ class Substitutions:
         found: NDArray[np.int64] = logits.topk(min(LIKELY, int(self._usable.sum()))).indices.numpy()
         return found
 
-    def pull(self, parents: Sequence[Hypothesis], targets: NDArray[np.float32]) -> list[Pull]:
+    def pull(self, parents: Sequence[Hypothesis], targets: NDArray[np.float32]) -> list[TokenGradients]:
         """The gradients at these texts: one encoder call per text."""
-        return self._encoder.pull([parent.text for parent in parents], targets)
+        return self._encoder.token_gradients([parent.text for parent in parents], targets)
 
-    def best(self, parent: Hypothesis, pull: Pull, likely: NDArray[np.int64], count: int) -> list[Entries]:
+    def best(
+        self, parent: Hypothesis, pull: TokenGradients, likely: NDArray[np.int64], count: int
+    ) -> list[Entries]:
         """The `count` substitutions of one word that promise most."""
         # A text whose words the encoder splits otherwise than the model cannot be matched word by word.
         if self._checkpoint.vocabulary.decode(parent.entries) != pull.ids.tolist():
