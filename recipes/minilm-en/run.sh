@@ -34,8 +34,7 @@ wiki=(--data "$STATE/data/wiki")
   --learning-rate 0.0015 -o "$STATE/runs/surrogate"
 "$unembed" surrogate --data "$STATE/data/short" --data "$STATE/data/wiki" --data "$STATE/data/wiki" --data "$STATE/data/wiki" \
   --start "$STATE/runs/surrogate/latest" --layers 3 --steps 2400 --warmup 100 --hold 0.3 --learning-rate 0.0012 \
-  -o "$STATE/runs/surrogate-all"
-cp -r "$STATE/runs/surrogate-all/latest" "$STATE/minilm-en/surrogate"
+  --model "$STATE/minilm-en" -o "$STATE/runs/surrogate-all"
 
 # What follows what: counted in all texts but the held-out ones.
 "$unembed" phrases --model "$STATE/minilm-en" --source en="$TEXTS/en_short.txt.gz" --source en="$TEXTS/en_wiki_news.txt.gz"
@@ -46,7 +45,7 @@ measure short-known --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --
 measure short-unknown --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --unknown-length
 measure short-validation --data "$STATE/data/short" --split validation --min-tokens 4 --max-tokens 16 --unknown-length
 measure wiki --data "$STATE/data/wiki" --unknown-length --lengths
-"$unembed" model card "$STATE/minilm-en" --about "$here/about.md" \
+"$unembed" model card "$STATE/minilm-en" --licence apache-2.0 --about "$here/about.md" \
   --evaluation "Short texts, length known=$STATE/evaluations/short-known" \
   --evaluation "Short texts, length unknown=$STATE/evaluations/short-unknown" \
   --evaluation "Short texts, validation, length unknown=$STATE/evaluations/short-validation" \

@@ -67,6 +67,15 @@ def test_it_counts_training_texts_once_and_the_model_knows_them(model: Path, cor
     assert right > wrong + 3
 
 
+def test_counting_again_replaces_them(model: Path, corpus: Path) -> None:
+    for share in ("0.2", "0.5"):
+        ran = run("--model", model, "--source", f"en={corpus}", "--test-share", share, "--json")
+        assert ran.returncode == 0, ran.stderr
+        phrases = Inverter.from_pretrained(model).phrases
+        assert phrases is not None
+        assert len(phrases.pairs) == json.loads(ran.stdout)["pairs"]
+
+
 def test_it_says_what_it_did(model: Path, corpus: Path, tmp_path: Path) -> None:
     ran = run("--model", model, "--source", corpus, "-o", tmp_path / "other.npz")
     assert ran.returncode == 0, ran.stderr

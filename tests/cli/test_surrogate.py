@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import tiny
 import toy
 from typed import Ran, unembed
 from unembed.data.collect import collect
 from unembed.data.config import CollectConfig, EncodeConfig
 from unembed.data.encode import encode
 from unembed.encoders import load_encoder
+from unembed.model.checkpoint import load_checkpoint
 
 SMALL = [
     *("--hidden", "16", "--layers", "1", "--heads", "2", "--ffn", "16", "--max-tokens", "16"),
@@ -44,6 +46,27 @@ def test_it_trains_and_says_where_the_surrogate_is(data: Path, tmp_path: Path) -
     assert told["step"] == 6
     assert -1 <= told["validation"] <= 1
     assert load_encoder(told["surrogate"]).encode(["the cat"]).shape[0] == 1
+
+
+def test_it_becomes_a_part_of_the_model(data: Path, tmp_path: Path) -> None:
+    encoder = toy.ToyEncoder(tokenizer=toy.wordpiece())
+    model = tiny.save(tiny.checkpoint(encoder.tokenizer(), encoder.info), tmp_path / "model")
+    ran = run("--data", data, "--model", model, "--json", *SMALL)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["surrogate"] == str(model / "surrogate")
+    assert load_checkpoint(model).surrogate.encode(["the cat"]).shape == (1, 16)
+    assert load_checkpoint(model).config.digests["surrogate/surrogate.json"]
+    assert (tmp_path / "model-surrogate" / "state").is_dir()  # from where it goes on
+    assert not list(model.parent.rglob("*.partial"))
+
+
+def test_vectors_of_another_encoder_are_refused_before_training(data: Path, tmp_path: Path) -> None:
+    other = toy.ToyEncoder(name="other", tokenizer=toy.wordpiece())
+    model = tiny.save(tiny.checkpoint(other.tokenizer(), other.info), tmp_path / "model")
+    ran = run("--data", data, "--model", model, *SMALL)
+    assert ran.returncode == 5
+    assert "'other'" in ran.stderr
+    assert not (tmp_path / "model-surrogate").exists()
 
 
 def test_it_needs_nothing_that_only_training_an_inverter_needs(data: Path, tmp_path: Path) -> None:

@@ -36,9 +36,13 @@ def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> No
     from unembed.model.phrases import PHRASES
     from unembed.training.phrases import count_phrases
 
-    counted = count_phrases(settings, Checkpoint.from_pretrained(str(model)), quiet=as_json)
+    checkpoint = Checkpoint.from_pretrained(model)
+    counted = count_phrases(settings, checkpoint, quiet=as_json)
     file = output if output is not None else model / PHRASES
-    counted.phrases.save(file)
+    if output is not None:
+        counted.phrases.save(output)
+    else:
+        checkpoint.add_phrases(counted.phrases)
     figures = {
         "texts": counted.texts,
         "held_out": counted.held_out,

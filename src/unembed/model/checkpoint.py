@@ -159,14 +159,17 @@ class Checkpoint:
 
     def add_surrogate(self, surrogate: Surrogate) -> None:
         """Put a surrogate of its encoder into the folder that it was loaded from."""
+        self.refuse_surrogate_of(surrogate.config.imitates)
+        put_surrogate(self._own_folder(), surrogate)
+
+    def refuse_surrogate_of(self, encoder: EncoderInfo) -> None:
+        """Raise for another encoder than the one whose vectors this model inverts."""
         wanted = self.config.encoder
-        if surrogate.config.imitates.digest != wanted.digest:
+        if encoder.digest != wanted.digest:
             raise MismatchError(
-                f"The surrogate learnt the vectors of '{surrogate.config.imitates.name}', and this model "
-                f"inverts those of '{wanted.name}'.",
+                f"A surrogate of '{encoder.name}' does not fit: the model inverts those of '{wanted.name}'.",
                 hint="Train it on data that was prepared with the model's encoder.",
             )
-        put_surrogate(self._own_folder(), surrogate)
 
     def write_card(self, text: str) -> None:
         """Write a card, and the licence that it names, into the folder that it was loaded from."""

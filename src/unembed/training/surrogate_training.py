@@ -26,7 +26,7 @@ from unembed.encoders.surrogate import (
     load_surrogate,
 )
 from unembed.errors import MismatchError, UsageError
-from unembed.storage import folder_lock
+from unembed.storage import atomic_folder, folder_lock
 from unembed.training.batch_sampler import BatchSampler
 from unembed.training.dataset import TrainingTexts, open_folders
 from unembed.training.ema import Average
@@ -126,7 +126,8 @@ class _SurrogateRun:
         training = {"step": self.progress.step, "seconds": seconds, **self._identity}
         settings = SurrogateConfig(network=self.network.bert.config, imitates=self.encoder, training=training)
         found = Surrogate(self.average.network, self.tokenizer, settings)
-        found.save(self.config.output / "latest")
+        with atomic_folder(self.config.output / "latest") as fresh:
+            found.save(fresh)
         return found
 
     def close(self) -> None:
