@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 import tiny
 import toy
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import Phrases
 from unembed.vectors.identity import result_identity
 
 
@@ -31,6 +32,7 @@ def test_a_guided_run_depends_on_phrases_and_surrogate(folder: Path, toy_encoder
     (folder / "phrases.npz").write_bytes(b"two")
     seen.append(identity(folder, toy_encoder))
     (folder / "surrogate").mkdir()
+    (folder / "surrogate" / "surrogate.json").write_text("{}")
     (folder / "surrogate" / "model.safetensors").write_bytes(b"one")
     seen.append(identity(folder, toy_encoder))
     (folder / "surrogate" / "model.safetensors").write_bytes(b"two")
@@ -48,7 +50,8 @@ def test_a_plain_run_depends_on_the_model_alone(
     folder: Path, toy_tokenizer: Tokenizer, toy_encoder: toy.ToyEncoder
 ) -> None:
     before = identity(folder)
-    (folder / "phrases.npz").write_bytes(b"one")
+    checkpoint = Checkpoint.from_pretrained(str(folder))
+    checkpoint.add_phrases(Phrases.count([[0, 1, 2]] * 3, checkpoint.vocabulary))  # config.json lists them
     assert identity(folder) == before
     other = tiny.checkpoint(toy_tokenizer, toy_encoder.info, max_length=9)
     other.save_pretrained(folder.with_name("other"))

@@ -10,10 +10,9 @@ from typing import Any
 
 from unembed.encoders.base import Encoder
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.parts import SURROGATE_FILES, TOKENIZER, WEIGHTS
 from unembed.model.phrases import PHRASES
 from unembed.storage import digest_file, digest_json
-
-SURROGATE = "surrogate"  # the folder of the model's that holds it
 
 
 def result_identity(checkpoint: Checkpoint, guide: Encoder | None = None) -> dict[str, Any]:
@@ -24,20 +23,19 @@ def result_identity(checkpoint: Checkpoint, guide: Encoder | None = None) -> dic
      'guide': {'name': 'minilm', 'digest': '53aa...'}, 'phrases': '9c1f...', 'surrogate': None}
     """
     config = checkpoint.config
+    model = {name: config.digests.get(name) for name in (WEIGHTS, TOKENIZER)}
     denoiser = digest_json(config.denoiser.model_dump(mode="json"))
-    identity: dict[str, Any] = {"model": {**config.digests, "denoiser": denoiser}}
+    identity: dict[str, Any] = {"model": {**model, "denoiser": denoiser}}
     if guide is not None:
         folder = checkpoint.folder
         identity["guide"] = {"name": guide.info.name, "digest": guide.info.digest}
-        identity["phrases"] = _digest(folder / PHRASES) if folder is not None else None
-        identity["surrogate"] = _digest(folder / SURROGATE) if folder is not None else None
+        identity["phrases"] = _digest(folder, (PHRASES,)) if checkpoint.has_phrases else None
+        identity["surrogate"] = _digest(folder, SURROGATE_FILES) if checkpoint.has_surrogate else None
     return identity
 
 
-def _digest(path: Path) -> str | None:
-    """Of a file, or of all files of a folder; None where there is nothing."""
-    if path.is_dir():
-        return digest_json(
-            {file.name: digest_file(file) for file in sorted(path.iterdir()) if file.is_file()}
-        )
-    return digest_file(path) if path.exists() else None
+def _digest(folder: Path | None, names: tuple[str, ...]) -> str | None:
+    """Of a part of the model's folder: of its files as they are, whatever config.json says."""
+    if folder is None:
+        return None
+    return digest_json({name: digest_file(folder / name) for name in names if (folder / name).exists()})
