@@ -46,8 +46,13 @@ def run(words: list[str]) -> str:
 
 
 def said_to_print(block: str) -> str:
-    """The output that a Python block shows: its lines that are comments and nothing else."""
-    return "".join(line[2:] + "\n" for line in block.splitlines() if line.startswith("# "))
+    """The output that a Python block shows: the comments right after a line that prints."""
+    shown, printing = [], False
+    for line in block.splitlines():
+        printing = "print(" in line or (printing and line.startswith("# "))
+        if printing and line.startswith("# "):
+            shown.append(line[2:] + "\n")
+    return "".join(shown)
 
 
 def without_seconds(text: str) -> str:
