@@ -1,7 +1,7 @@
-"""What follows what: word triples of the training texts, counted, as a language model of the entries.
+"""A trigram language model of the entries: word pairs and triples of the training texts, counted.
 
 The denoiser knows what a vector says, and finds texts likely that say it in any order. This knows nothing
-of vectors and tells sentences from heaps of words. It is Kneser and Ney's: absolute discounting, where each
+of vectors and tells sentences from shuffled words. It is a Kneser-Ney model: absolute discounting, where each
 order leaves what it discounts to the next lower one,
 
     p(c | a b) = max(n(abc) - D, 0) / n(ab) + left(ab) p(c | b)
@@ -48,7 +48,7 @@ class Phrases:
     totals: Ints  # [S] how often each was seen before another
     pairs: Ints  # [P] first * S + second, ascending
     pair_counts: Doubles  # [P]
-    triples: Ints  # [T] place of the first two among the pairs * S + third, ascending
+    triples: Ints  # [T] index of the first two among the pairs * S + third, ascending
     triple_counts: Doubles  # [T]
 
     @classmethod
@@ -78,8 +78,8 @@ class Phrases:
         triple_keys, triple_counts = triples.result()
         often = triple_counts >= min_triples
         triple_keys, triple_counts = triple_keys[often], triple_counts[often]
-        place, known = _find(keys, triple_keys // width)
-        kept = place[known] * width + triple_keys[known] % width
+        index, known = _find(keys, triple_keys // width)
+        kept = index[known] * width + triple_keys[known] % width
         return cls(
             size,
             vocabulary_digest(vocabulary),
@@ -105,25 +105,25 @@ class Phrases:
         first = np.where(second == self.size, 0, flat[np.maximum(at - 2, 0)])
         # Texts that are asked for together are mostly alike: each of their triples is looked up once.
         width = self.size + 2
-        keys, place = np.unique((first * width + second) * width + third, return_inverse=True)
+        keys, index = np.unique((first * width + second) * width + third, return_inverse=True)
         several = self._probability(keys // width**2, keys // width % width, keys % width)
-        each = np.log(several)[place]
+        each = np.log(several)[index]
         return np.add.reduceat(each, np.cumsum(lengths) - lengths).tolist()  # type: ignore[no-any-return]
 
     def _probability(self, first: Ints, second: Ints, third: Ints) -> Doubles:
         """p(third | first second); where `second` is the begin, there is no first.  # [n]"""
         width = self.size + 2
         shares, left = self._of_words
-        place, known = _find(self.pairs, second * width + third)
+        index, known = _find(self.pairs, second * width + third)
         out = left[second] * self._words[third]
-        out[known] += shares[place[known]]
+        out[known] += shares[index[known]]
         shares, left = self._of_pairs
         context, seen = _find(self.pairs, first * width + second)
         seen &= second != self.size
         out[seen] *= left[context[seen]]
-        place, known = _find(self.triples, context * width + third)
+        index, known = _find(self.triples, context * width + third)
         known &= seen
-        out[known] += shares[place[known]]
+        out[known] += shares[index[known]]
         return out
 
     @cached_property
@@ -180,7 +180,7 @@ class Phrases:
             ) from error
         raise MismatchError(
             f"{file} was counted with another vocabulary than the model's.",
-            hint="Count anew for this model: unembed phrases --model MODEL --source TEXTS",
+            hint="Count again for this model: unembed phrases --model MODEL --source TEXTS",
         )
 
 
@@ -199,9 +199,9 @@ class _Counter:
     def add(self, keys: Ints) -> None:
         new, counts = np.unique(keys, return_counts=True)
         every = np.concatenate([self._keys, new])
-        self._keys, place = np.unique(every, return_inverse=True)
+        self._keys, index = np.unique(every, return_inverse=True)
         weights = np.concatenate([self._counts, counts])
-        self._counts = np.bincount(place, weights=weights, minlength=len(self._keys)).astype(np.int64)
+        self._counts = np.bincount(index, weights=weights, minlength=len(self._keys)).astype(np.int64)
 
     def result(self) -> tuple[Ints, Ints]:
         return self._keys, self._counts
@@ -223,8 +223,8 @@ def _find(keys: Ints, wanted: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     """Where among ascending keys each wanted one is, and whether it is there at all.  # [n], [n]"""
     if not len(keys):
         return np.zeros_like(wanted), np.zeros(len(wanted), dtype=bool)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return place, keys[place] == wanted
+    index = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return index, keys[index] == wanted
 
 
 def _discounted(context: Ints, counts: Doubles, totals: Doubles) -> tuple[Doubles, Doubles]:

@@ -143,17 +143,20 @@ class SingleEdits:
             for number, parent in enumerate(parents):
                 mine = (mask_owner == number).nonzero().squeeze(1)  # [k]
                 lacking = self._lacking(lexical[number], [*texts[parent], *banned])  # [missing_words]
-                best, which = logits[mine][:, lacking].max(dim=0)  # [missing_words]
-                for entry, mask, value in zip(
-                    lacking.tolist(), mine[which].tolist(), best.tolist(), strict=True
-                ):
-                    out[mask].missing[entry] = value
+                _put_where_they_fit(lacking, mine, logits, out)
         return out
 
     def _lacking(self, lexical: Tensor, others: Sequence[int]) -> Tensor:
         """The likeliest words by these logits [V] that are none of the others.  # [missing_words]"""
         left = lexical.index_fill(0, torch.tensor(others, device=lexical.device), -torch.inf)  # [V]
         return left.topk(min(self.missing_words, int(left.isfinite().sum()))).indices
+
+
+def _put_where_they_fit(words: Tensor, masks: Tensor, logits: Tensor, answers: Sequence[_Answer]) -> None:
+    """Note each of these words [m] as missing at the likeliest of these masks [k]; logits: [masks, V]."""
+    best, which = logits[masks][:, words].max(dim=0)  # [m]
+    for word, mask, value in zip(words.tolist(), masks[which].tolist(), best.tolist(), strict=True):
+        answers[mask].missing[word] = value
 
 
 def _at_gap(text: Entries, gap: _Gap, answer: _Answer, *, shrink: bool) -> list[Neighbour]:
