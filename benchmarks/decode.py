@@ -7,7 +7,7 @@
 
 The naive loop is what one writes first: one sequence at a time, the condition computed anew in every
 step, logits at every position, plain PyTorch layers. It asks the same decoder and gives the same tokens
-as exact decoding, which is checked. "saving" is decoding with its two approximations, reuse and a
+as exact decoding, which is checked. "saving" is decoding with its two approximations, a KV cache and a
 shortlist; what they cost in accuracy is measured by benchmarks/saving.py. The naive loop's
 rate does not depend on how many sequences there are, so few are timed. Repetitions alternate the order
 (naive, one, many, saving; then backwards), because a busy machine drifts; the ratios are medians over the
@@ -85,12 +85,12 @@ def ours(
     decoder: Decoder,
     steps: int | None,
     *,
-    reuse: bool = False,
+    kv_cache: bool = False,
     shortlist: int = 0,
 ) -> Tensor:
     lengths, seeds = torch.full((len(vectors),), length), torch.arange(len(vectors))
     return decode(
-        denoiser, vectors, lengths, decoder, steps=steps, seeds=seeds, reuse=reuse, shortlist=shortlist
+        denoiser, vectors, lengths, decoder, steps=steps, seeds=seeds, kv_cache=kv_cache, shortlist=shortlist
     ).tokens
 
 
@@ -117,7 +117,7 @@ def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denois
 
     def run(some: Tensor, saving: bool) -> Tensor:
         shortlist = options.shortlist if saving else 0
-        return ours(denoiser, some, length, decoder, options.steps, reuse=saving, shortlist=shortlist)
+        return ours(denoiser, some, length, decoder, options.steps, kv_cache=saving, shortlist=shortlist)
 
     def run_one(saving: bool) -> Tensor:
         return torch.cat([run(one[None], saving) for one in few])

@@ -26,10 +26,11 @@ import numpy as np
 import torch
 
 from unembed.data.prepared import PreparedData
-from unembed.decode.invert_batch import Settings, invert_batch
+from unembed.decode.invert_batch import invert_batch
 from unembed.decode.registry import make_decoder
 from unembed.encoders.base import Encoder
 from unembed.evaluation.samples import draw_samples
+from unembed.invert_config import InvertConfig
 from unembed.inverter import Inverter
 from unembed.model.parts import SURROGATE
 from unembed.search.edits import Entries
@@ -41,7 +42,7 @@ from unembed.search.settings import GuidedSettings
 def begin(inverter: Inverter, vectors: np.ndarray, starts: int) -> list[list[Entries]]:
     """The plain inversion's texts: what both ways start from, outside of the timing."""
     checkpoint = inverter.checkpoint
-    found = invert_batch(checkpoint, vectors, None, Settings(make_decoder(), n_best=starts))
+    found = invert_batch(checkpoint, vectors, None, make_decoder(), InvertConfig(n_best=starts))
     texts = [[one.tokens, *(other.tokens for other in one.alternatives)] for one in found]
     return [[tuple(checkpoint.vocabulary.encode(np.array(ids)).tolist()) for ids in some] for some in texts]
 

@@ -1,4 +1,4 @@
-"""What decoding's approximations cost: the same vectors exactly, with reuse, with shortlists.
+"""What decoding's approximations cost: the same vectors exactly, with a KV cache, with shortlists.
 
     python benchmarks/saving.py --model runs/ten-minutes/best --data data/short
     python benchmarks/saving.py --model MODEL --data DATA --strategies confidence,euler --steps 8
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from unembed.data.prepared import PreparedData
 from unembed.decode import make_decoder
-from unembed.decode.invert_batch import Settings, invert_batch
+from unembed.decode.invert_batch import invert_batch
 from unembed.evaluation.samples import draw_samples
+from unembed.invert_config import InvertConfig
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
@@ -32,10 +33,10 @@ from unembed.model.checkpoint import load_checkpoint
 
 SAVINGS: dict[str, dict[str, Any]] = {
     "exact": {},
-    "reuse": {"reuse": True},
+    "KV cache": {"kv_cache": True},
     "shortlist 512": {"shortlist": 512},
     "shortlist 1024": {"shortlist": 1024},
-    "reuse, shortlist 1024": {"reuse": True, "shortlist": 1024},
+    "KV cache, shortlist 1024": {"kv_cache": True, "shortlist": 1024},
 }
 
 
@@ -73,9 +74,11 @@ def main() -> None:
         base: NDArray[np.int64] | None = None
         exact_texts: list[str] = []
         for saving, more in SAVINGS.items():
-            settings = Settings(make_decoder(name), steps=options.steps or None, seed=options.seed, **more)
+            config = InvertConfig(steps=options.steps or None, seed=options.seed, **more)
             start = time.process_time()
-            found = invert_batch(checkpoint, samples.vectors, torch.from_numpy(samples.lengths), settings)
+            found = invert_batch(
+                checkpoint, samples.vectors, torch.from_numpy(samples.lengths), make_decoder(name), config
+            )
             seconds = time.process_time() - start
             pairs = list(zip(samples.tokens, found, strict=True))
             counts = np.array([token_hits(target, one.tokens) for target, one in pairs])  # [n, 2]

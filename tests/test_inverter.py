@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tracemalloc
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ import toy
 from unembed import Inverter
 from unembed.decode import DECODERS
 from unembed.errors import DataError, MismatchError, UnembedError, UsageError
-from unembed.inverter import BUNDLED, PlausibilityWarning
+from unembed.inverter import BUNDLED, InvertConfig, PlausibilityWarning, Update
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,7 @@ def encoder(tokenizer: Tokenizer) -> toy.ToyEncoder:
 def inverter(tokenizer: Tokenizer, encoder: toy.ToyEncoder) -> Inverter:
     model = tiny.checkpoint(tokenizer, encoder.info)
     model.denoiser.double()  # so that the batch's size does not show in the last bits
-    out = Inverter(model)
-    out.__dict__["encoder"] = encoder
-    return out
+    return Inverter(model, encoder=encoder)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +97,7 @@ def test_a_text_does_not_depend_on_its_neighbours(
 ) -> None:
     options = {"strategy": strategy, "steps": 8, "seed": 3, "trace": True}
     many = inverter.invert(vectors, **options)
-    turned = inverter.invert(vectors[::-1], batch=2, **options)[::-1]
+    turned = inverter.invert(vectors[::-1], batch_size=2, **options)[::-1]
     for row, result in enumerate(many):
         alone = inverter.invert(vectors[row], **options)
         assert result.text == alone.text == turned[row].text
@@ -110,9 +108,9 @@ def test_a_text_does_not_depend_on_its_neighbours(
 
 def test_the_n_best_do_not_depend_on_the_neighbours(inverter: Inverter, vectors: np.ndarray) -> None:
     # Vectors differ in how many lengths are worth a try, and so in the hypotheses they need.
-    many = inverter.invert(vectors, n_best=7, candidates=9)
+    many = inverter.invert(vectors, n_best=7, num_lengths=9)
     for vector, result in zip(vectors, many, strict=True):
-        alone = inverter.invert(vector, n_best=7, candidates=9)
+        alone = inverter.invert(vector, n_best=7, num_lengths=9)
         assert [result.text, *(other.text for other in result.alternatives)] == [
             alone.text,
             *(other.text for other in alone.alternatives),
@@ -147,7 +145,7 @@ def test_alternatives_where_there_is_one_length(
 
 
 def test_more_candidates_never_score_lower(inverter: Inverter, vectors: np.ndarray) -> None:
-    few, many = (inverter.invert(vectors, candidates=count) for count in (1, 8))
+    few, many = (inverter.invert(vectors, num_lengths=count) for count in (1, 8))
     assert all(b.score >= a.score - 1e-4 for a, b in zip(few, many, strict=True))
     assert sum(b.forward_passes for b in many) > sum(a.forward_passes for a in few)
 
@@ -168,8 +166,8 @@ def test_stream_takes_any_iterable(inverter: Inverter, vectors: np.ndarray) -> N
         yield vectors[7:7]
         yield from vectors[7:]
 
-    assert [result.text for result in inverter.stream(blocks(), batch=1)] == expected
-    assert [result.text for result in inverter.stream(iter(vectors), batch=2)] == expected
+    assert [result.text for result in inverter.stream(blocks(), batch_size=1)] == expected
+    assert [result.text for result in inverter.stream(iter(vectors), batch_size=2)] == expected
 
 
 def test_a_mapped_file_streams_in_constant_memory(inverter: Inverter, tmp_path: Path) -> None:
@@ -178,7 +176,7 @@ def test_a_mapped_file_streams_in_constant_memory(inverter: Inverter, tmp_path: 
     many[:] = 0.25
     many.flush()
     mapped = np.load(tmp_path / "many.npy", mmap_mode="r")
-    stream = inverter.stream(mapped, batch=8, steps=1, candidates=1, check=False)
+    stream = inverter.stream(mapped, batch_size=8, steps=1, num_lengths=1, check=False)
     next(stream)
     tracemalloc.start()
     for _ in range(100):
@@ -212,11 +210,14 @@ def test_unfit_vectors(inverter: Inverter, vectors: np.ndarray, broken, error, m
         ({"strategy": "confident"}, "Did you mean 'confidence'"),
         ({"strategy": "magic"}, "The strategies: sequential, euler"),
         ({"share": 0.1}, "no option 'share'"),
-        ({"strategy": "euler-remask", "share": 2.0}, "below 1"),
-        ({"strategy": "euler-remask", "share": "much"}, "is a float"),
+        ({"strategy": "euler-remask", "share": 2.0}, "share must be less than 1"),
+        ({"strategy": "euler-remask", "share": "much"}, "share must be a number, got 'much'"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"n_best": 0}, "n_best"),
-        ({"candidates": 0}, "candidates"),
+        ({"candidates": 0}, "candidates must be at least 1, got 0"),
+        ({"num_lengths": 0}, "num_lengths must be at least 1, got 0"),
+        ({"guidance": float("nan")}, "guidance"),
+        ({"options": {"by": "margin"}, "by": "margin"}, "by is given twice"),
         ({"lengths": 11}, "1 to 10 tokens"),
         ({"lengths": [1, 2]}, "2 lengths for 12 vectors"),
         ({"lengths": [0] * 12}, "1 to 10"),
@@ -237,8 +238,8 @@ def test_what_saves_arithmetic_reaches_the_decoder(inverter: Inverter, vectors: 
     """With two passes nothing is computed again that could be kept; with more, some scores differ."""
     for steps, equal in ((2, True), (8, False)):
         scores = [
-            [one.score for one in inverter.invert(vectors, lengths=8, steps=steps, reuse=reuse)]
-            for reuse in (False, True)
+            [one.score for one in inverter.invert(vectors, lengths=8, steps=steps, kv_cache=cached)]
+            for cached in (False, True)
         ]
         assert (scores[0] == pytest.approx(scores[1])) is equal
 
@@ -270,7 +271,7 @@ def test_without_a_bundled_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_the_encoder_must_be_the_one_of_the_training(
     tokenizer: Tokenizer, encoder: toy.ToyEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unembed.inverter.load_encoder", lambda name, device: encoder)
+    monkeypatch.setattr("unembed.inverter.load_encoder", lambda name, **how: encoder)
     assert Inverter(tiny.checkpoint(tokenizer, encoder.info)).encode(["a"]).shape == (1, 16)
     other = encoder.info.model_copy(update={"digest": "0" * 64})
     with pytest.raises(MismatchError, match="weights differ"):
@@ -294,3 +295,68 @@ def test_vectors_of_another_length_are_told(
     inverter = Inverter(tiny.checkpoint(tokenizer, encoder.info, fit_to=known))
     with pytest.warns(PlausibilityWarning, match="length is about 3, in training it was 1"):
         inverter.invert(known[:40] * 3 if many else known[0] * 3, steps=1)
+
+
+def test_an_observer_sees_every_step_of_every_strategy(inverter: Inverter, vectors: np.ndarray) -> None:
+    for strategy in DECODERS:
+        updates: list[Update] = []
+        results = inverter.invert(vectors[:5], strategy=strategy, batch_size=1, observe=updates.extend)
+        assert {update.row for update in updates} == set(range(5))
+        for row, result in enumerate(results):
+            mine = [update for update in updates if update.row == row]
+            assert mine[0].tokens == (None,) * mine[0].length
+            assert result.tokens in [update.tokens for update in mine]
+            assert all(update.step <= update.steps for update in mine)
+
+
+def test_what_an_observer_gives_up_has_no_text(inverter: Inverter, vectors: np.ndarray) -> None:
+    def observe(updates: Sequence[Update]) -> list[bool]:
+        return [update.row != 1 for update in updates]
+
+    results = inverter.invert(vectors[:3], observe=observe)
+    assert [bool(one.text) for one in results] == [True, False, True]
+    assert results[0] == inverter.invert(vectors[0])
+
+
+def test_a_vector_that_is_not_finite_is_recorded_and_the_others_are_inverted(
+    inverter: Inverter, vectors: np.ndarray
+) -> None:
+    spoilt = vectors.copy()
+    spoilt[3, 2], spoilt[7, 0] = np.nan, np.inf
+    with pytest.raises(DataError, match="Vector 3 holds NaN"):
+        inverter.invert(spoilt)
+    for size in (1, 4, 64):  # the row is right in any batch, and lengths stay with their vectors
+        lengths = [2 + row % 3 for row in range(len(vectors))]
+        found = inverter.invert(spoilt, bad_vectors="record", lengths=lengths, batch_size=size)
+        whole = inverter.invert(vectors, lengths=lengths)
+        assert [row for row, one in enumerate(found) if one.error] == [3, 7]
+        assert "NaN" in str(found[3].error)
+        assert found[3].text == ""
+        assert all(
+            a.text == b.text for row, (a, b) in enumerate(zip(found, whole, strict=True)) if row not in (3, 7)
+        )
+
+
+def test_a_configuration_or_its_fields(inverter: Inverter, vectors: np.ndarray) -> None:
+    config = InvertConfig(strategy="euler", steps=3, seed=4)
+    assert inverter.invert(vectors, config) == inverter.invert(vectors, strategy="euler", steps=3, seed=4)
+    other = inverter.invert(vectors, config, seed=5)
+    assert other == inverter.invert(vectors, strategy="euler", steps=3, seed=5)
+    old = inverter.invert(vectors, batch=2, candidates=2, reuse=True)
+    assert old == inverter.invert(vectors, batch_size=2, num_lengths=2, kv_cache=True)
+
+
+def test_a_round_trip(inverter: Inverter) -> None:
+    texts = toy.sentences(3)
+    trips = inverter.round_trip(texts)
+    vectors = inverter.encode(texts)
+    assert [trip.text for trip in trips] == texts
+    assert [trip.inversion for trip in trips] == inverter.invert(vectors)
+    back = inverter.encode([trip.inversion.text for trip in trips])
+    assert [trip.cosine for trip in trips] == pytest.approx((back * vectors).sum(axis=1).tolist(), abs=1e-5)
+
+
+def test_a_saved_model_gives_the_same_texts(inverter: Inverter, vectors: np.ndarray, tmp_path: Path) -> None:
+    folder = inverter.save_pretrained(tmp_path / "model")
+    again = Inverter.from_pretrained(folder)
+    assert [one.text for one in again.invert(vectors)] == [one.text for one in inverter.invert(vectors)]

@@ -9,43 +9,76 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.decode.invert_batch import Settings, invert_batch
-from unembed.decode.registry import DEFAULT, make_decoder
+from unembed.decode.observer import Observer, SearchProgress, Update
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
+from unembed.decode.strategy import InversionRun, Strategy
 from unembed.encoders import Encoder, load_encoder
-from unembed.errors import MismatchError, UnembedError, UsageError
+from unembed.errors import DataError, MismatchError, UnembedError, UsageError
+from unembed.invert_config import InvertConfig
+from unembed.metrics.cosine import cosines
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE
 from unembed.model.phrases import Phrases
-from unembed.search.guided_search import Observer
-from unembed.search.strategies import Guided, make_strategy
-from unembed.search.window import Search, check_guide, search_window
+from unembed.search.guided_strategy import check_guide
+from unembed.strategies import make_strategy
 from unembed.vectors.arrays import is_one, windows
-from unembed.vectors.plausibility import PlausibilityCheck, PlausibilityWarning, check_numbers
+from unembed.vectors.plausibility import PlausibilityCheck, PlausibilityWarning, check_dimension, unusable
 
-__all__ = ["Advance", "Alternative", "Frame", "Inversion", "Inverter", "PlausibilityWarning"]
+__all__ = [
+    "Advance",
+    "Alternative",
+    "Frame",
+    "Inversion",
+    "InvertConfig",
+    "Inverter",
+    "Observer",
+    "PlausibilityWarning",
+    "RoundTrip",
+    "SearchProgress",
+    "Update",
+]
 
 BUNDLED = Path(__file__).parent / "assets" / "minilm-en"
-BATCH = 64
 WINDOW = 4  # batches of vectors that are sorted by length together
+
+
+OneVector = Sequence[float]
+ManyVectors = Sequence[Sequence[float]] | Sequence[NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """A text, its vector, and what came back from it."""
+
+    text: str
+    vector: NDArray[np.float32]  # [D]
+    inversion: Inversion
+    cosine: float  # between the vectors of both texts
 
 
 class Inverter:
     """A trained model and everything around it: tokenizer, decoders, checks, and its encoder on request."""
 
     def __init__(
-        self, checkpoint: Checkpoint, *, device: str | torch.device = "cpu", trust_remote_code: bool = False
+        self,
+        checkpoint: Checkpoint,
+        *,
+        encoder: Encoder | None = None,
+        device: str | torch.device = "cpu",
+        trust_remote_code: bool = False,
     ) -> None:
         self.checkpoint = checkpoint
+        self._encoder = encoder  # the model's own; without one it is loaded on first use
         self.trust_remote_code = trust_remote_code  # whether an encoder may run code that it brings along
         self.device = torch.device(device)
         self.denoiser = checkpoint.denoiser.to(self.device).eval()
@@ -97,7 +130,7 @@ class Inverter:
     def encoder(self) -> Encoder:
         """The encoder whose vectors it inverts. Inverting does not need it."""
         wanted = self.checkpoint.config.encoder
-        encoder = self._load_encoder(wanted.name)
+        encoder = self._encoder or self._load_encoder(wanted.name)
         if encoder.info.digest != wanted.digest:
             raise MismatchError(
                 f"The encoder '{wanted.name}' here is not the one that this model was trained for: "
@@ -131,15 +164,6 @@ class Inverter:
         """The imitation of its encoder that came with the model: no call of the real one is needed."""
         return self.checkpoint.surrogate
 
-    def search(
-        self, strategy: Guided, encoder: str | Encoder | None = None, observe: Observer | None = None
-    ) -> Search:
-        """A guided search, with all that came with the model: its phrases, and its surrogate as a scout,
-        where another encoder guides."""
-        guide = self.guide(encoder)
-        scout = self.surrogate if self.has_surrogate and encoder != SURROGATE else None
-        return Search(strategy, guide, observe, scout, self.phrases)
-
     @property
     def phrases(self) -> Phrases | None:
         """What follows what in the texts that the model learnt from, if that came with it."""
@@ -150,102 +174,151 @@ class Inverter:
         """Whether an imitation of its encoder came with the model."""
         return self.checkpoint.has_surrogate
 
-    def invert(self, vectors: Any, *, lengths: int | Sequence[int] | None = None, **options: Any) -> Any:
+    @overload
+    def invert(
+        self,
+        vectors: OneVector,
+        config: InvertConfig | None = None,
+        *,
+        encoder: str | Encoder | None = None,
+        observe: Observer | None = None,
+        **fields: Any,
+    ) -> Inversion: ...
+
+    @overload
+    def invert(
+        self,
+        vectors: ManyVectors,
+        config: InvertConfig | None = None,
+        *,
+        encoder: str | Encoder | None = None,
+        observe: Observer | None = None,
+        **fields: Any,
+    ) -> list[Inversion]: ...
+
+    @overload
+    def invert(
+        self,
+        vectors: Any,
+        config: InvertConfig | None = None,
+        *,
+        encoder: str | Encoder | None = None,
+        observe: Observer | None = None,
+        **fields: Any,
+    ) -> Any: ...
+
+    def invert(
+        self,
+        vectors: Any,
+        config: InvertConfig | None = None,
+        *,
+        encoder: str | Encoder | None = None,
+        observe: Observer | None = None,
+        **fields: Any,
+    ) -> Any:
         """The texts that vectors stand for: an `Inversion` for one vector, a list of them for many.
 
-        Vectors are numpy, torch or lists. `lengths` are token counts, for a caller who knows them. The
-        other options are those of `stream`.
+        Vectors are numpy, torch or lists. The other arguments are those of `stream`.
         """
-        if not is_one(vectors):
-            return list(self.stream(vectors, lengths=lengths, **options))
-        alone = vectors[None] if hasattr(vectors, "ndim") else [vectors]
-        [result] = self.stream(alone, lengths=lengths, **options)
-        return result
+        one = is_one(vectors)
+        if one:
+            vectors = vectors[None] if hasattr(vectors, "ndim") else [vectors]
+        found = list(self.stream(vectors, config, encoder=encoder, observe=observe, **fields))
+        return found[0] if one else found
 
     def stream(
         self,
         vectors: Any,
+        config: InvertConfig | None = None,
         *,
-        lengths: int | Sequence[int] | None = None,
-        strategy: str = DEFAULT,
-        steps: int | None = None,
-        n_best: int = 1,
-        seed: int = 0,
-        trace: bool = False,
-        candidates: int = 5,
-        guidance: float = 0.0,
-        batch: int = BATCH,
-        reuse: bool = False,
-        shortlist: int = 0,
-        check: bool = True,
         encoder: str | Encoder | None = None,
         observe: Observer | None = None,
-        **strategy_options: Any,
+        **fields: Any,
     ) -> Iterator[Inversion]:
         """The same, one result after the other, in constant memory.
 
-        `vectors` may be a memory-mapped array of any size or any iterable of vectors. `steps` is the
-        budget of forward passes (None: the strategy's own, mostly one a token). Where the length is
-        unknown, up to `candidates` of the likeliest are decoded and ranked. `guidance` above 0
-        exaggerates what the vector says. `reuse` and a `shortlist` of words above 0 are approximations
-        that save arithmetic (docs/decoding.md says what they cost). A vector's text depends on the vector,
-        the seed and the options, not on its neighbours. Other options go to the strategy: `share=0.1` for
-        euler-remask, `max_encoder_calls=2000` for guided.
+        `vectors` may be a memory-mapped array of any size or any iterable of vectors. What the inversion is
+        told is an `InvertConfig`, or its fields as keywords; other keywords are options of the strategy:
+        `share=0.1` for euler-remask, `max_encoder_calls=2000` for guided. A vector's text depends on the
+        vector, the seed and the options, not on its neighbours.
 
-        The strategy "guided" searches with an encoder at hand: `encoder` is its name, "surrogate", or the
-        encoder itself; by default the one that the model was trained for. `observe` is told after every
-        round. Ctrl-C ends the search, not the inversion: it gives the nearest texts so far.
+        The strategy "guided" needs an encoder: `encoder` is its name, "surrogate", or the encoder itself; by
+        default the one that the model was trained for. Ctrl-C ends the search, not the inversion: it gives
+        the nearest texts so far. `observe` is told after every step, of any strategy.
         """
-        counts = {"n_best": n_best, "candidates": candidates, "batch": batch, "steps": steps}
-        for name, value in counts.items():
-            if value is not None and value < 1:
-                raise UsageError(f"{name} must be at least 1, got {value}.")
-        if shortlist < 0:
-            raise UsageError(f"shortlist must be a number of words, or 0 for all of them, got {shortlist}.")
-        if lengths is not None:
-            self._check_lengths(lengths, vectors)
-        chosen = make_strategy(strategy, **strategy_options)
-        search: Search | None = None
-        if isinstance(chosen, Guided):
-            search = self.search(chosen, encoder, observe)
-            chosen = make_decoder(DEFAULT)
-        elif encoder is not None:
-            raise UsageError(
-                f"The strategy '{strategy}' needs no encoder.", hint="Give strategy='guided' with it."
-            )
-        settings = Settings(chosen, steps, n_best, seed, trace, candidates, guidance, batch, reuse, shortlist)
-        return self._stream(
-            vectors, lengths, settings, search, PlausibilityCheck(self.checkpoint) if check else None
-        )
+        if encoder is not None and isinstance(encoder, str):
+            fields["encoder"], encoder = encoder, None
+        config = InvertConfig.of(config, fields)
+        strategy = make_strategy(config.strategy, config.options)
+        if config.lengths is not None:
+            self._check_lengths(config.lengths, vectors)
+        return self._stream(vectors, strategy, self._run(strategy, config, encoder, observe))
 
-    def _stream(
-        self,
-        vectors: Any,
-        lengths: int | Sequence[int] | None,
-        settings: Settings,
-        search: Search | None,
-        plausible: PlausibilityCheck | None,
-    ) -> Iterator[Inversion]:
-        start = 0
-        # A search remembers megabytes of each vector; and each has many drafts, which fill a pass anyway.
-        together = settings.batch * (WINDOW if search is None else 1)
-        for window in windows(vectors, together):
-            check_numbers(window, self.dimension, first=start)
-            if plausible is not None and (complaint := plausible(window)) is not None:
+    def _run(
+        self, strategy: Strategy, config: InvertConfig, encoder: Encoder | None, observe: Observer | None
+    ) -> InversionRun:
+        """What the strategy works with: for a search an encoder, and what came with the model."""
+        if not strategy.needs_encoder:
+            if encoder is not None or config.encoder is not None:
+                raise UsageError(
+                    f"The strategy '{config.strategy}' needs no encoder.",
+                    hint="Give strategy='guided' with it.",
+                )
+            return InversionRun(self.checkpoint, config, observe)
+        judge = self.guide(config.encoder if encoder is None else encoder)
+        prefilter = self.surrogate if self.has_surrogate and config.encoder != SURROGATE else None
+        return InversionRun(self.checkpoint, config, observe, judge, prefilter, self.phrases)
+
+    def _stream(self, vectors: Any, strategy: Strategy, run: InversionRun) -> Iterator[Inversion]:
+        config = run.config
+        plausible = PlausibilityCheck(self.checkpoint) if config.check else None
+        # A search remembers megabytes of each vector; and each has many proposals, which fill a pass anyway.
+        together = config.batch_size * (1 if strategy.needs_encoder else WINDOW)
+        for batch in windows(vectors, together):
+            first = run.first_row
+            check_dimension(batch, self.dimension)
+            reasons = unusable(batch)  # [n]
+            good = np.array([reason is None for reason in reasons], dtype=bool)  # [n]
+            if config.bad_vectors == "raise" and not good.all():
+                raise DataError(f"Vector {first + int((~good).argmax())} holds NaN or infinity.")
+            if plausible is not None and (complaint := plausible(batch[good])) is not None:
                 warnings.warn(complaint, PlausibilityWarning, stacklevel=2)
-            end = start + len(window)
-            known: Tensor | None = None
-            if isinstance(lengths, int):
-                known = torch.full((len(window),), lengths)
-            elif lengths is not None:
-                known = torch.tensor([int(length) for length in lengths[start:end]])
-                if len(known) < len(window):
-                    raise UsageError(f"There are {len(lengths)} lengths, and more vectors than that.")
-            if search is None:
-                yield from invert_batch(self.checkpoint, window, known, settings)
-            else:
-                yield from search_window(self.checkpoint, window, known, settings, search)
-            start = end
+            lengths = _lengths(config.lengths, first, len(batch))
+            if lengths is not None:
+                lengths = lengths[torch.from_numpy(good)]
+            found = iter(strategy.invert(run, batch[good], lengths))
+            for reason in reasons:
+                yield next(found) if reason is None else _not_inverted(reason)
+            run.first_row = first + len(batch)
+
+    def round_trip(
+        self, texts: Sequence[str], config: InvertConfig | None = None, **fields: Any
+    ) -> list[RoundTrip]:
+        """Each text's vector by the model's own encoder, and the text that comes back from it.
+
+        >>> [trip] = inverter.round_trip(["The cat sat on the mat."])
+        >>> trip.inversion.text, round(trip.cosine, 2)
+        ('the cat sat on the mat .', 1.0)
+        """
+        vectors = self.encode(texts)  # [N, D]
+        found = self.invert(vectors, config, **fields)
+        back = self.encode([one.text for one in found])  # [N, D]
+        return [
+            RoundTrip(text, vector, one, cosine)
+            for text, vector, one, cosine in zip(
+                texts, vectors, found, cosines(vectors, back).tolist(), strict=True
+            )
+        ]
+
+    def save_pretrained(self, folder: str | Path) -> Path:
+        """Write the model's folder, with everything that came with it: `from_pretrained` reads it."""
+        self.checkpoint.save_pretrained(folder)
+        return Path(folder)
+
+    def push_to_hub(self, repo: str, *, token: str | None = None, private: bool = False) -> str:
+        """Upload the same folder to the Hugging Face hub; returns its address."""
+        address: str = self.checkpoint.push_to_hub(repo, token=token, private=private)
+        return address
 
     def _check_lengths(self, lengths: int | Sequence[int], vectors: Any) -> None:
         if self.fixed_length:
@@ -261,3 +334,18 @@ class Inverter:
             )
         if not isinstance(lengths, int) and hasattr(vectors, "__len__") and len(vectors) != len(several):
             raise UsageError(f"There are {len(several)} lengths for {len(vectors)} vectors.")
+
+
+def _lengths(lengths: int | tuple[int, ...] | None, first: int, count: int) -> Tensor | None:
+    """The lengths of a batch, where they are known.  # [n]"""
+    if lengths is None:
+        return None
+    if isinstance(lengths, int):
+        return torch.full((count,), lengths)
+    if len(lengths) < first + count:
+        raise UsageError(f"There are {len(lengths)} lengths, and more vectors than that.")
+    return torch.tensor(lengths[first : first + count])
+
+
+def _not_inverted(reason: str) -> Inversion:
+    return Inversion(text="", tokens=(), score=0.0, forward_passes=0, length_known=False, error=reason)

@@ -25,9 +25,7 @@ def chromium() -> str | None:
 def inverter() -> Inverter:
     encoder = toy.ToyEncoder(dimension=64, tokenizer=toy.wordpiece())
     model = tiny.checkpoint(encoder.tokenizer(), encoder.info, fit_to=encoder.encode(toy.sentences(300)))
-    out = Inverter(model)
-    out.__dict__["encoder"] = encoder
-    return out
+    return Inverter(model, encoder=encoder)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,12 +12,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
 
 import tiny
-from unembed.cli.agree import agreeing
 from unembed.cli.main import cli
+from unembed.cli.round_trip import agreeing
 from unembed.encoders import load_encoder
 from unembed.errors import UnembedError
 
@@ -168,8 +170,8 @@ def test_an_interrupted_search_shows_the_best_so_far(model: str, monkeypatch: py
     monkeypatch.setattr("unembed.inverter.load_encoder", lambda *_, **__: _Pressed())
     result = run(TEXTS[0], TEXTS[1], "-m", model, *GUIDED[:2])
     assert result.exit_code == 130
-    assert "nearest text so far" in result.stderr
-    assert result.stdout.count("recovered") == 1
+    assert "nearest texts so far" in result.stderr
+    assert result.stdout.count("recovered") == 2
     assert "encoder calls" in result.stdout
 
 
@@ -247,8 +249,14 @@ def test_killed_and_run_again_gives_the_same_file(model: str, tmp_path: Path) ->
         (["text", "-e", "v.npy"], "either a TEXT or --embedding"),
         (["text", "-o", "out.jsonl"], "--output goes with --embedding"),
         (["text", "-s", "magic"], "no decoding strategy 'magic'"),
-        (["text", "-s", "euler-remask", "--option", "share=much"], "share of 'euler-remask' is a float"),
-        (["text", "-s", "guided", "--option", "beam=x"], "beam of 'guided' is an int, not 'x'"),
+        (
+            ["text", "-s", "euler-remask", "--option", "share=much"],
+            "Strategy 'euler-remask': share must be a number, got 'much'",
+        ),
+        (
+            ["text", "-s", "guided", "--option", "beam=x"],
+            "Strategy 'guided': beam must be a whole number, got 'x'",
+        ),
         (["text", "--option", "share=1"], "no option 'share'"),
         (["text", "--option", "share"], "not NAME=VALUE"),
         (["text", "--steps", "0"], "steps"),
@@ -275,7 +283,7 @@ def test_mistakes_are_told(model: str, args: list[str], message: str) -> None:
     ("change", "message"),
     [
         (lambda v: v[:, :100], "100 dimensions; this model inverts vectors of 384"),
-        (lambda v: v * np.nan, "Vector 0 holds NaN"),
+        (lambda v: v * np.nan, "3 of 3 vectors could not be inverted"),
         (lambda v: v[:0], "holds no vectors"),
     ],
 )
@@ -308,3 +316,58 @@ def test_agreeing_words(original: str, recovered: str, agree: list[str] | int, w
     assert total == words
     found = [recovered[first:last] for first, last in spans]
     assert (len(found) if isinstance(agree, int) else found) == agree
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_one_bad_vector_among_many_is_recorded(
+    model: str, vectors: np.ndarray, tmp_path: Path, suffix: str
+) -> None:
+    spoilt = np.repeat(vectors, 3, axis=0)  # 9
+    spoilt[4, 7] = np.nan
+    np.save(tmp_path / "v.npy", spoilt)
+    output = tmp_path / f"out{suffix}"
+    command = ("-e", str(tmp_path / "v.npy"), "-m", model, "-o", str(output))
+    for _ in range(2):  # the second finds it all done, and says the same
+        result = run(*command)
+        assert isinstance(result.exception, UnembedError)
+        assert result.exception.exit_code == 4
+        assert result.exception.message == "1 of 9 vectors could not be inverted; the others were."
+    if suffix == ".parquet":
+        rows = pyarrow.parquet.read_table(output).to_pylist()
+    else:
+        rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    assert [row["index"] for row in rows] == list(range(9))
+    assert [row["index"] for row in rows if row.get("error")] == [4]
+    assert "NaN" in rows[4]["error"]
+    assert all(row["text"] for row in rows if row["index"] != 4)
+
+
+def test_options_of_the_strategy_may_be_named_as_those_of_the_inversion(model: str) -> None:
+    result = run(TEXTS[0], "-m", model, *GUIDED, "--option", "steps=2", "--steps", "3", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["steps"] == 3
+
+
+def test_old_flags_are_still_read(model: str) -> None:
+    old = run(TEXTS[0], "-m", model, "--json", "--candidates", "2", "--batch", "3", "--reuse")
+    new = run(TEXTS[0], "-m", model, "--json", "--num-lengths", "2", "--batch-size", "3", "--kv-cache")
+    found = [{**json.loads(one.stdout), "seconds": None} for one in (old, new)]
+    assert found[0] == found[1]
+
+
+def test_a_search_is_not_resumed_with_other_phrases(
+    model: str, vectors: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "v.npy", vectors)
+    own = tmp_path / "model"
+    shutil.copytree(model, own)
+    monkeypatch.setattr("unembed.inverter.load_encoder", lambda *_, **__: _Pressed())
+    command = ("-e", str(tmp_path / "v.npy"), "-m", str(own), *GUIDED, "-o", str(tmp_path / "out.jsonl"))
+    assert run(*command).exit_code == 1  # interrupted
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    counted = CliRunner().invoke(cli, ["phrases", "--model", str(own), "--source", f"en={corpus}"])
+    assert counted.exit_code == 0, counted.output
+    result = run(*command)
+    assert isinstance(result.exception, UnembedError)
+    assert "begun with other settings: phrases differ" in result.exception.message

@@ -14,7 +14,7 @@ from unembed.model.denoiser import Denoiser
 
 pytestmark = [
     pytest.mark.parametrize("name", list(DECODERS)),
-    pytest.mark.parametrize("saving", [{}, {"reuse": True, "shortlist": 8}], ids=["exact", "saving"]),
+    pytest.mark.parametrize("saving", [{}, {"kv_cache": True, "shortlist": 8}], ids=["exact", "saving"]),
 ]
 UNKNOWN = 39
 Saving = dict[str, int]

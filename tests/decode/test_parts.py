@@ -11,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unembed.decode.base import State, largest, share_now
+from unembed.decode.beam import Beam
 from unembed.decode.choose import likeliest, sampled
+from unembed.decode.confidence import Confidence
 from unembed.decode.entropy_bound import entropies
+from unembed.decode.euler_remask import EulerRemask
 from unembed.decode.noise import combine, uniform, vector_seeds
+from unembed.decode.options import check_options, parse_options
 from unembed.decode.rank import likely_lengths, text_score
-from unembed.decode.registry import DECODERS, make_decoder, parse_options
+from unembed.decode.registry import DECODERS, make_decoder
 from unembed.errors import UsageError
 
 MASK = 50
@@ -181,20 +185,28 @@ def test_text_score() -> None:
 
 
 def test_options_as_they_are_typed() -> None:
-    assert parse_options("euler-remask", ["share=0.2", "temperature=1"]) == {"share": 0.2, "temperature": 1.0}
-    assert parse_options("beam", ["width=8"]) == {"width": 8}
-    assert parse_options("confidence", ["by=margin"]) == {"by": "margin"}
+    typed = parse_options(["share=0.2", "temperature=1"])
+    assert check_options("euler-remask", EulerRemask, typed) == EulerRemask(share=0.2, temperature=1.0)
+    assert make_decoder("beam", **parse_options(["width=8"])) == Beam(width=8)
+    assert make_decoder("confidence", **parse_options(["by=margin"])) == Confidence(by="margin")
+    with pytest.raises(UsageError, match="'width' is not NAME=VALUE"):
+        parse_options(["width"])
+    with pytest.raises(UsageError, match="width is given twice"):
+        parse_options(["width=1", "width=2"])
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("beam", {"width": 0}, "at least one"),
-        ("beam", {"branches": 0}, "at least one"),
-        ("two-stage", {"restart": 1.5}, "between 0 and 1"),
-        ("entropy-bound", {"bound": -1.0}, "at least 0"),
-        ("confidence", {"by": "guess"}, "'probability' or 'margin'"),
+        ("beam", {"width": 0}, "width must be at least 1, got 0"),
+        ("beam", {"branches": 0}, "branches must be at least 1, got 0"),
+        ("two-stage", {"restart": 1.5}, "restart must be at most 1, got 1.5"),
+        ("entropy-bound", {"bound": -1.0}, "bound must be at least 0"),
+        ("confidence", {"by": "guess"}, "by must be 'probability' or 'margin', got 'guess'"),
         ("euler", {"steps": 3}, "no option 'steps'"),
+        ("beam", {"width": "wide"}, "width must be a whole number, got 'wide'"),
+        ("beam", {"width": 2.5}, "width must be a whole number, got 2.5"),
+        ("euler", {"temperature": float("nan")}, "temperature must be"),
     ],
 )
 def test_impossible_options(name: str, options: dict, message: str) -> None:

@@ -22,15 +22,15 @@ def test_a_shortlist_of_all_words_changes_nothing(given: Denoiser, vectors: Tens
 
 
 @pytest.mark.parametrize("name", list(DECODERS))
-def test_reuse_is_exact_for_two_passes(given: Denoiser, vectors: Tensor, name: str) -> None:
+def test_the_kv_cache_is_exact_for_two_passes(given: Denoiser, vectors: Tensor, name: str) -> None:
     """Whatever stands was revealed in the pass before."""
     lengths, seeds = torch.full((len(vectors),), 2), torch.arange(len(vectors))
-    exact, reused = (
-        decode(given, vectors, lengths, make_decoder(name), steps=2, seeds=seeds, reuse=reuse)
-        for reuse in (False, True)
+    exact, cached = (
+        decode(given, vectors, lengths, make_decoder(name), steps=2, seeds=seeds, kv_cache=kv_cache)
+        for kv_cache in (False, True)
     )
     if name in ("two-stage", "beam"):  # more passes, or hypotheses that swap their rows
-        assert torch.equal(reused.forward_passes, exact.forward_passes)
+        assert torch.equal(cached.forward_passes, exact.forward_passes)
     else:
-        assert torch.equal(exact.tokens, reused.tokens)
-        assert torch.allclose(exact.log_prob, reused.log_prob, atol=1e-5)
+        assert torch.equal(exact.tokens, cached.tokens)
+        assert torch.allclose(exact.log_prob, cached.log_prob, atol=1e-5)

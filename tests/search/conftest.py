@@ -15,9 +15,7 @@ def make_inverter(length: str, encoder: toy.ToyEncoder) -> Inverter:
     fit = encoder.encode(toy.sentences(200))
     model = tiny.checkpoint(encoder.tokenizer(), encoder.info, length=length, fit_to=fit)
     model.denoiser.double()  # so that the batch's size does not show in the last bits
-    out = Inverter(model)
-    out.__dict__["encoder"] = encoder
-    return out
+    return Inverter(model, encoder=encoder)
 
 
 @pytest.fixture

@@ -14,12 +14,13 @@ from counting import CountingEncoder
 
 import toy
 from unembed import Inverter
+from unembed.decode.observer import Update
 from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
 from unembed.search import guided_search
-from unembed.search.search_state import SearchState
+from unembed.search.guided_search import GuidedSearch
+from unembed.search.guided_strategy import rank
 from unembed.search.settings import GuidedSettings
-from unembed.search.window import rank
 
 STARTS = 4  # and few proposals per round: what is promised does not depend on how many there are
 SMALL = {"num_starts": STARTS, "beam_width": 2, "proposals": 4}
@@ -186,9 +187,9 @@ def test_after_an_interrupt_the_rest_is_only_decoded(told: Inverter) -> None:
 def test_who_observes_can_end_it(inverter: Inverter, vectors: np.ndarray) -> None:
     seen: list[int] = []
 
-    def observe(states: Sequence[SearchState]) -> list[bool]:
-        seen.append(len(states))
-        return [row != 1 for row, _ in enumerate(states)] if len(seen) == 1 else [True] * len(states)
+    def observe(updates: Sequence[Update]) -> list[bool]:
+        seen.append(len(updates))
+        return [update.row != 1 for update in updates]
 
     results = guided(inverter, vectors, observe=observe)
     assert seen[0] == 3
@@ -197,6 +198,54 @@ def test_who_observes_can_end_it(inverter: Inverter, vectors: np.ndarray) -> Non
     untouched = guided(inverter, vectors)
     for row in (0, 2):
         assert story(results[row]) == story(untouched[row])
+
+
+def test_an_observer_is_told_how_far_the_search_is(told: Inverter, vectors: np.ndarray) -> None:
+    told_of: list[Update] = []
+    results = guided(told, vectors, 30, batch_size=2, observe=told_of.extend)
+    for row, result in enumerate(results):
+        mine = [update for update in told_of if update.row == row]
+        assert [update.step for update in mine] == list(range(len(mine)))
+        calls = [update.search.encoder_calls for update in mine]
+        assert calls == sorted(calls)
+        assert calls[-1] == result.encoder_calls <= mine[-1].search.max_encoder_calls == 30
+        assert mine[-1].search.text == result.text
+        assert mine[-1].tokens == result.tokens
+        assert mine[-1].search.cosine == pytest.approx(result.cosine)
+
+
+def test_the_best_text_is_reported_at_fewer_calls_too(told: Inverter, vectors: np.ndarray) -> None:
+    whole = guided(told, vectors, 40, report_at=(5, 20))
+    for calls, index in ((5, 0), (20, 1)):
+        fewer = guided(told, vectors, calls)
+        for one, cut in zip(whole, fewer, strict=True):
+            assert one.at_calls[index].text == cut.text
+            assert one.at_calls[index].cosine == pytest.approx(cut.cosine)
+
+
+def test_a_deadline_is_for_all_vectors_together(
+    told: Inverter, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock jumps beyond the deadline during the first batch: the second is decoded and not searched."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+
+    def observe(updates: Sequence[Update]) -> None:
+        now[0] += 100.0
+
+    results = guided(told, vectors, 40, batch_size=1, seconds=50.0, observe=observe)
+    assert results[0].encoder_calls > 0
+    assert [one.encoder_calls for one in results[1:]] == [0] * (len(results) - 1)
+    assert [one.text for one in results[1:]] == [one.text for one in told.invert(vectors[1:], check=False)]
+
+
+def test_an_interrupt_can_be_raised_instead(told: Inverter, vectors: np.ndarray) -> None:
+    def press(updates: Sequence[Update]) -> None:
+        raise KeyboardInterrupt
+
+    assert len(guided(told, vectors, 40, observe=press)) == len(vectors)
+    with pytest.raises(KeyboardInterrupt):
+        guided(told, vectors, 40, observe=press, keep_on_interrupt=False)
 
 
 def test_another_encoder_can_guide(inverter: Inverter, encoder: CountingEncoder, vectors: np.ndarray) -> None:
@@ -229,12 +278,16 @@ def test_vectors_need_not_be_of_length_one(told: Inverter, vectors: np.ndarray) 
     assert -1 <= result.cosine <= 1 + 1e-6
 
 
-def test_a_surrogate_does_not_have_the_last_word(told: Inverter, encoder: CountingEncoder) -> None:
+def test_a_surrogate_does_not_have_the_last_word(
+    told: Inverter, encoder: CountingEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its cosines are not the encoder's: the answer is near and likely, at any budget."""
     surrogate = CountingEncoder(tokenizer=toy.wordpiece())
     surrogate.info = encoder.info.model_copy(update={"digest": "another"})
     vector, states = encoder.encode(toy.sentences(1, seed=9))[0], []
-    result = guided(told, vector, 30, encoder=surrogate, target_cosine=0.0, observe=states.extend, n_best=3)
+    search = GuidedSearch.run
+    monkeypatch.setattr(GuidedSearch, "run", lambda *given: states.extend(out := search(*given)) or out)
+    result = guided(told, vector, 30, encoder=surrogate, target_cosine=0.0, n_best=3)
     state = states[0]
     assert (
         state.objective.denoiser_weight

@@ -22,9 +22,7 @@ def inverter() -> Inverter:
     encoder = toy.ToyEncoder(tokenizer=toy.wordpiece())
     model = tiny.checkpoint(encoder.tokenizer(), encoder.info, fit_to=encoder.encode(toy.sentences(200)))
     model.denoiser.double()  # so that the batch's size does not show in the last bits
-    out = Inverter(model)
-    out.__dict__["encoder"] = encoder
-    return out
+    return Inverter(model, encoder=encoder)
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,11 @@ import tiny
 import toy
 from unembed import Inverter
 from unembed.decode import DECODERS
-from unembed.search.strategies import STRATEGIES
+from unembed.invert_config import InversionOptions
 from unembed.server.app import create_app
 from unembed.server.logs import Log
+from unembed.server.schemas import InvertRequest
+from unembed.strategies import STRATEGIES
 
 TEXT = "The cat sees the dog today."
 
@@ -142,7 +144,7 @@ def test_a_vector_with_its_original_is_compared(client: TestClient, inverter: In
 
 
 def test_the_stream_tells_place_steps_and_result(client: TestClient, vectors: np.ndarray) -> None:
-    asked = {"vectors": vectors[:1].tolist(), "candidates": 3}
+    asked = {"vectors": vectors[:1].tolist(), "num_lengths": 3}
     response = client.post("/api/invert/stream", json=asked)
     assert response.headers["content-type"].startswith("text/event-stream")
     heard = events(response)
@@ -181,8 +183,8 @@ BAD = [
     ({"texts": ["  "]}, 422, "empty"),
     ({"texts": ["a"], "strategy": "magic"}, 422, "no decoding strategy"),
     ({"texts": ["a"], "options": {"width": 2}}, 422, "no option"),
-    ({"texts": ["a"], "strategy": "beam", "options": {"width": 1000000}}, 422, "between 0 and 16"),
-    ({"texts": ["a"], "strategy": "guided", "options": {"beam": 17}}, 422, "between 0 and 16"),
+    ({"texts": ["a"], "strategy": "beam", "options": {"width": 1000000}}, 422, "width must be at most 256"),
+    ({"texts": ["a"], "strategy": "guided", "options": {"beam": 25}}, 422, "options.beam_width: at most 24"),
     ({"texts": ["a"], "strategy": "guided", "options": {"beam": 0}}, 422, "at least 1"),
     (
         {"texts": ["a"], "strategy": "guided", "options": {"max_encoder_calls": 2001}},
@@ -219,7 +221,7 @@ def test_a_failure_shows_nothing_and_is_logged(
     def explode(*values: object, **options: object) -> None:
         raise RuntimeError("/secret/path and the text")
 
-    monkeypatch.setattr("unembed.server.engine.invert_batch", explode)
+    monkeypatch.setattr(Inverter, "invert", explode)
     response = client.post("/api/invert", json={"texts": [TEXT]})
     assert response.status_code == 500
     assert "secret" not in response.text
@@ -261,3 +263,39 @@ def test_a_model_that_ends_its_texts_by_itself(vectors: np.ndarray) -> None:
         assert client.post("/api/invert", json={**asked, "strategy": "guided"}).json()["code"] == "encoder"
         refused = client.post("/api/invert", json={**asked, "lengths": [3, 3]})
         assert "ends its texts by itself" in refused.json()["error"]
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_every_strategy_takes_its_own_options_at_their_defaults(client: TestClient, strategy: str) -> None:
+    described = {one["name"]: one for one in client.get("/api/models").json()["strategies"]}
+    options = {name: schema["default"] for name, schema in described[strategy]["options"].items()}
+    if "max_encoder_calls" in options:
+        options["max_encoder_calls"] = 5
+    asked = {"texts": [TEXT], "strategy": strategy, "options": options, "steps": 2}
+    response = client.post("/api/invert", json=asked)
+    assert response.status_code == 200, response.text
+
+
+def test_an_option_may_be_a_word(client: TestClient) -> None:
+    asked = {"texts": [TEXT], "options": {"by": "margin"}}
+    assert client.post("/api/invert", json=asked).status_code == 200
+    refused = client.post("/api/invert", json={**asked, "options": {"by": "guess"}})
+    assert refused.status_code == 422
+    assert "'probability' or 'margin'" in refused.text
+
+
+@pytest.mark.parametrize("name", InversionOptions.model_fields)
+def test_whatever_decides_a_text_decides_the_batch(name: str) -> None:
+    """Two requests that differ in any field of an inversion never share a batch."""
+    other = {
+        "strategy": "euler", "options": {"by": "margin"}, "encoder": "surrogate", "steps": 3, "n_best": 2,
+        "num_lengths": 2, "guidance": 1.5, "seed": 4, "kv_cache": True, "shortlist": 9,
+    }[name]  # fmt: skip
+    plain = InvertRequest(texts=["a"])
+    assert plain.key == InvertRequest(texts=["b"]).key
+    assert plain.key != InvertRequest(texts=["a"], **{name: other}).key
+
+
+def test_a_client_cannot_make_the_server_load_an_encoder(client: TestClient) -> None:
+    asked = {"texts": [TEXT], "strategy": "guided", "encoder": "/etc"}
+    assert client.post("/api/invert", json=asked).status_code == 422

@@ -202,7 +202,7 @@ def test_a_client_that_leaves_stops_costing(inverter: Inverter, vectors: np.ndar
 
 
 def test_who_leaves_a_search_stops_costing(inverter: Inverter, vectors: np.ndarray) -> None:
-    """Its hunt ends with the round; its neighbour finds what it would find alone."""
+    """Its search ends with the round; its neighbour finds what it would find alone."""
     how = {"strategy": "guided", "options": {"max_encoder_calls": 80}}
     kept, given_up = one_leaves(inverter, vectors, lambda name, data: name == "search", **how)
     alone = inverter.invert(vectors[0], strategy="guided", max_encoder_calls=80)
@@ -213,8 +213,35 @@ def test_who_leaves_a_search_stops_costing(inverter: Inverter, vectors: np.ndarr
 def test_time_runs_out(serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> None:
     client = serve(timeout=0.05)
     let_go = threading.Event()
-    monkeypatch.setattr("unembed.server.engine.invert_batch", lambda *given: let_go.wait(20) and [])
+    monkeypatch.setattr(Inverter, "invert", lambda *given, **how: let_go.wait(20) and [])
     for path in ("/api/invert", "/api/invert/stream"):
         response = client.post(path, json={"texts": ["The cat."]})
         assert '"timeout"' in response.text
     let_go.set()
+
+
+def test_stopping_ends_what_is_running() -> None:
+    """A search that would go on for minutes looks whether it is still wanted; stopping says it is not."""
+    begun_running = threading.Event()
+
+    def search(jobs: Sequence[Job]) -> None:
+        begun_running.set()
+        for _ in range(1000):  # rounds
+            if all(job.gone for job in jobs):
+                return
+            threading.Event().wait(0.02)
+        jobs[0].finish("it went on to the end")
+
+    async def main() -> None:
+        queue = Batcher(search, **LIMITS)
+        queue.start()
+        job = Job("a", 0, 1, "client")
+        queue.submit(job)
+        while not begun_running.is_set():
+            await asyncio.sleep(0.005)
+        await queue.stop()
+        assert job.gone
+        with pytest.raises(Problem, match="stopping"):
+            await job.future
+
+    asyncio.run(main())

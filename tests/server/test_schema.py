@@ -13,15 +13,15 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
 from unembed import Inverter
-from unembed.search.strategies import strategy_options
+from unembed.search.settings import GuidedSettings
 from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
 from unembed.server.logs import Log
 
 _NUMBERS = st.integers(-1, 20) | st.floats(-1, 20)
-GUIDED_OPTIONS = st.dictionaries(st.sampled_from(list(strategy_options("guided"))), _NUMBERS, max_size=6).map(
-    lambda options: {**options, "max_encoder_calls": 30}
-)
+GUIDED_OPTIONS = st.dictionaries(
+    st.sampled_from(list(GuidedSettings.model_fields)), _NUMBERS, max_size=6
+).map(lambda options: {**options, "max_encoder_calls": 30})
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 PATHS = ["/health", "/metrics", "/api/models", "/api/encode", "/api/invert", "/api/invert/stream"]
 

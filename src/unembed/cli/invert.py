@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, say
-from unembed.cli.options import trust_option
+from unembed.cli.options import build_config, options_from, trust_option
+from unembed.errors import DataError
+from unembed.invert_config import InvertConfig
+from unembed.search.settings import GuidedSettings
 
 if TYPE_CHECKING:
-    from unembed.cli.hunting import HuntNews, Interrupts
-    from unembed.decode.result import Inversion
+    from unembed.cli.search_bar import Interrupts, SearchBar
     from unembed.inverter import Inverter
 
 GUIDED = "guided"
+OLD_FLAGS = {
+    "strategy": ("-s",),
+    "num_lengths": ("--candidates",),
+    "batch_size": ("--batch",),
+    "kv_cache": ("--reuse/--no-reuse",),
+}
 SEARCH_OPTIONS = ("max_encoder_calls", "seconds")  # options of the strategy that have flags of their own
 
 _EXAMPLES = """\b
@@ -43,40 +51,19 @@ Examples:
 )  # fmt: skip
 @click.option("--field", help="The array, column or key that holds the vectors, where there are several.")
 @click.option("-m", "--model", help="Folder or hub id of a trained model.  [default: the bundled one]")
-@click.option(
-    "-s", "--strategy", help="How to decode; docs/decoding.md compares them.  [default: confidence]"
-)
+@options_from(InvertConfig, skip=("options", "lengths", "trace", "check", "bad_vectors"), also=OLD_FLAGS)
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the strategy.")
 @click.option(
-    "--encoder", metavar="NAME",
-    help="Encoder that guides: a name, a folder, or 'surrogate'.  [default: the model's own]",
-)  # fmt: skip
-@click.option(
     "--max-encoder-calls", type=click.IntRange(min=0), metavar="N",
-    help="Texts that a guided search may embed for each vector.  [default: 2000]",
+    help="Texts that a guided search may embed per vector.  [default: 2000]",
 )  # fmt: skip
 @click.option(
-    "--seconds", type=click.FloatRange(min=0), metavar="S", help="When a guided search ends, found or not."
-)
-@click.option("--steps", type=click.IntRange(min=1), help="Forward passes a text.  [default: one a token]")
-@click.option("--n-best", type=click.IntRange(min=1), default=1, show_default=True, help="Texts a vector.")
-@click.option(
-    "--length", "lengths", metavar="N[,N]...", help="Tokens of the text, if known: one, or one each."
-)
-@click.option(
-    "--candidates", type=click.IntRange(min=1), default=5, show_default=True,
-    help="Lengths to try where the length is not known.",
+    "--seconds", type=click.FloatRange(min=0), metavar="S",
+    help="End a guided search after S seconds, for all vectors together, found or not.",
 )  # fmt: skip
 @click.option(
-    "--guidance", type=float, default=0.0, help="Exaggerate what the vector says; doubles the passes."
+    "--length", "lengths", metavar="N[,N]...", help="Tokens of the text, if known: one, or one per vector."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same texts.")
-@click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True, help="Texts at once.")
-@click.option("--reuse", is_flag=True, help="Faster: compute a token that stands only once; approximate.")
-@click.option(
-    "--shortlist", type=click.IntRange(min=0), default=0, metavar="N",
-    help="Faster: leave a text N words after its first pass; approximate.",
-)  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, help="Where the model runs: cpu, cuda, mps.")
 @trust_option
 @click.option("--watch", is_flag=True, help="Show the masks dissolve, or the nearest texts in turn.")
@@ -110,38 +97,37 @@ def command(
         raise click.UsageError("Give either a TEXT or --embedding FILE.", ctx)
     if output is not None and embedding is None:
         raise click.UsageError("--output goes with --embedding.", ctx)
-    settings = _settings(lengths, watch, typed)
-    from unembed.cli.hunting import noticing_interrupts
+    config = _config(lengths, watch, typed)
+    from unembed.cli.search_bar import noticing_interrupts
     from unembed.inverter import Inverter
-    from unembed.search.strategies import make_strategy
+    from unembed.strategies import make_strategy
 
     # A mistyped strategy is told before a model is loaded.
-    make_strategy(settings["strategy"], **settings["options"])
+    make_strategy(config.strategy, config.options)
     inverter = Inverter.from_pretrained(model, device=device, trust_remote_code=trust_remote_code)
     with _warnings_as_news(), noticing_interrupts() as interrupts:
         if texts:
-            _round_trip(inverter, texts, settings, interrupts, watch=watch, as_json=as_json)
+            _round_trip(inverter, texts, config, interrupts, watch=watch, as_json=as_json)
         elif output is not None:
-            _to_file(inverter, str(embedding), field, output, settings, interrupts, as_json=as_json)
+            _to_file(inverter, str(embedding), field, output, config, as_json=as_json)
         else:
-            _to_stdout(inverter, str(embedding), field, settings, watch=watch, as_json=as_json)
+            _to_stdout(inverter, str(embedding), field, config, watch=watch, as_json=as_json)
 
 
-def _settings(lengths: str | None, watch: bool, typed: dict[str, Any]) -> dict[str, Any]:
-    """What was typed, as `stream` takes it; the strategy's own options apart."""
-    from unembed.decode.registry import DEFAULT
-    from unembed.search.strategies import parse_options
+def _config(lengths: str | None, watch: bool, typed: dict[str, Any]) -> InvertConfig:
+    """What was typed, as one configuration; a search's budget and deadline have flags of their own."""
+    from unembed.decode.options import parse_options
 
-    strategy = typed.pop("strategy") or DEFAULT
-    options = parse_options(strategy, typed.pop("options"))
-    for name in ("encoder", *SEARCH_OPTIONS):
-        if typed[name] is not None and strategy != GUIDED:
-            flag = "--" + name.replace("_", "-")
-            raise click.UsageError(f"{flag} goes with --strategy {GUIDED}.", click.get_current_context())
-    options.update({name: typed[name] for name in SEARCH_OPTIONS if typed[name] is not None})
-    for name in SEARCH_OPTIONS:
-        del typed[name]
-    return {**typed, "strategy": strategy, "options": options, "lengths": _lengths(lengths), "trace": watch}
+    options: dict[str, Any] = dict(parse_options(typed.pop("options")))
+    search = {name: value for name in SEARCH_OPTIONS if (value := typed.pop(name)) is not None}
+    config = build_config(InvertConfig, {**typed, "lengths": _lengths(lengths), "trace": watch})
+    if config.strategy != GUIDED:
+        for name in ("encoder", *search):
+            if name in search or typed[name] is not None:
+                flag = "--" + name.replace("_", "-")
+                raise click.UsageError(f"{flag} goes with --strategy {GUIDED}.", click.get_current_context())
+    # A row that cannot be inverted must not end a run over a million of them.
+    return InvertConfig.of(config, {"options": {**options, **search}, "bad_vectors": "record"})
 
 
 def _lengths(typed: str | None) -> int | list[int] | None:
@@ -156,26 +142,19 @@ def _lengths(typed: str | None) -> int | list[int] | None:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _stream(
-    inverter: Inverter, vectors: Any, settings: dict[str, Any], observe: HuntNews | None = None
-) -> Iterator[Inversion]:
-    plain = {name: value for name, value in settings.items() if name != "options"}
-    return inverter.stream(vectors, **plain, **settings["options"], observe=observe)
-
-
 @contextmanager
-def _hunt_bar(settings: dict[str, Any], *, vectors: int | None, quiet: bool) -> Iterator[HuntNews | None]:
+def _search_bar(config: InvertConfig, *, vectors: int | None, quiet: bool) -> Iterator[SearchBar | None]:
     """A bar that counts a guided search's encoder calls; nothing for the other strategies."""
-    if settings["strategy"] != GUIDED:
+    if config.strategy != GUIDED:
         yield None
         return
-    from unembed.cli.hunting import HuntNews
+    from unembed.cli.search_bar import SearchBar
     from unembed.progress import progress_bar
-    from unembed.search.strategies import Guided
 
-    total = None if vectors is None else vectors * Guided(**settings["options"]).max_encoder_calls
+    calls = int(config.options.get("max_encoder_calls", GuidedSettings().max_encoder_calls))
+    total = None if vectors is None else vectors * calls
     with progress_bar("Searching", total=total, unit="calls", quiet=quiet) as bar:
-        yield HuntNews(bar, "Searching", counts=True)
+        yield SearchBar(bar, "Searching", counts=True)
 
 
 @contextmanager
@@ -200,49 +179,54 @@ def _warnings_as_news() -> Iterator[None]:
 def _round_trip(
     inverter: Inverter,
     texts: tuple[str, ...],
-    settings: dict[str, Any],
+    config: InvertConfig,
     interrupts: Interrupts,
     *,
     watch: bool,
     as_json: bool,
 ) -> None:
+    """All texts together: a batch costs less than its texts one by one."""
+    from unembed.cli import round_trip
     from unembed.cli.main import INTERRUPTED
-    from unembed.cli.show import play, show_round_trip
-    from unembed.cli.trip import round_trip
+    from unembed.text import tokenise
 
-    def invert(vectors: Any, own: dict[str, Any]) -> list[Inversion]:
-        with _hunt_bar(own, vectors=len(vectors), quiet=as_json) as news:
-            return list(_stream(inverter, vectors, own, news))
-
-    for trip in round_trip(inverter, texts, settings, invert):
-        if watch and trip.result.trace is not None:
-            play(trip.result)
+    for ids in tokenise(inverter.checkpoint.tokenizer, texts):
+        if len(ids) > inverter.max_length:
+            say(f"Note: this text has {len(ids)} tokens, and the model writes at most {inverter.max_length}.")
+    with _search_bar(config, vectors=len(texts), quiet=as_json) as bar:
+        began = time.perf_counter()
+        trips = inverter.round_trip(texts, config, observe=bar)
+        seconds = (time.perf_counter() - began) / len(texts)
+    for trip in trips:
+        if watch and trip.inversion.trace is not None:
+            round_trip.play(trip.inversion)
         if as_json:
-            click.echo(json.dumps(trip.as_json(), ensure_ascii=False))
+            click.echo(json.dumps(round_trip.as_json(trip, config, seconds), ensure_ascii=False))
         else:
-            show_round_trip(trip)
-        if interrupts.seen:
-            say("Interrupted: this is the nearest text so far.")
-            sys.exit(INTERRUPTED)
+            round_trip.show(trip, config, seconds)
+    if interrupts.seen:
+        say("Interrupted: these are the nearest texts so far.")
+        sys.exit(INTERRUPTED)
 
 
 def _to_stdout(
     inverter: Inverter,
     source: str,
     field: str | None,
-    settings: dict[str, Any],
+    config: InvertConfig,
     *,
     watch: bool,
     as_json: bool,
 ) -> None:
-    from unembed.cli.show import play
+    from unembed.cli.round_trip import play
     from unembed.vectors.files import open_vectors
     from unembed.vectors.results import as_row
 
     vectors = open_vectors(source, field=field)
-    total = vectors.count() if settings["strategy"] == GUIDED else None
-    with _hunt_bar(settings, vectors=total, quiet=as_json or watch) as news:
-        for index, result in enumerate(_stream(inverter, vectors.blocks(), settings, news)):
+    total = vectors.count() if config.strategy == GUIDED else None
+    done = failed = 0
+    with _search_bar(config, vectors=total, quiet=as_json or watch) as bar:
+        for index, result in enumerate(inverter.stream(vectors.blocks(), config, observe=bar)):
             if watch and result.trace is not None:
                 play(result)
             if as_json:
@@ -251,6 +235,10 @@ def _to_stdout(
                 click.echo(result.text)
                 for other in result.alternatives:
                     click.echo(f"  {other.score:8.2f}  {other.text}")
+            if result.error is not None and not as_json:
+                say(f"Vector {index}: {result.error}")
+            done, failed = done + 1, failed + (result.error is not None)
+    _end(done, failed)
 
 
 def _to_file(
@@ -258,51 +246,65 @@ def _to_file(
     source: str,
     field: str | None,
     output: Path,
-    settings: dict[str, Any],
-    interrupts: Interrupts,
+    config: InvertConfig,
     *,
     as_json: bool,
 ) -> None:
-    from unembed.cli.hunting import HuntNews
+    from unembed.cli.search_bar import SearchBar
     from unembed.inverter import WINDOW
     from unembed.progress import progress_bar
     from unembed.vectors.files import open_vectors
+    from unembed.vectors.identity import result_identity
     from unembed.vectors.results import ResultFile
 
     vectors = open_vectors(source, field=field)
-    digests = inverter.checkpoint.config.digests
+    config = InvertConfig.of(config, {"trace": False})
+    guided = config.strategy == GUIDED
+    guide = inverter.guide(config.encoder) if guided else None
     # The batch does not change the texts, so that it may change from one attempt to the next.
-    fixed = {name: value for name, value in settings.items() if name not in ("batch", "trace")}
-    guided = settings["strategy"] == GUIDED
-    if guided:  # two encoders may have one name
-        fixed["encoder"] = inverter.guide(settings["encoder"]).info.digest
+    fixed = config.model_dump(mode="json", exclude={"batch_size", "trace", "check", "bad_vectors"})
+    about = {
+        **fixed,
+        **result_identity(inverter.checkpoint, guide),
+        "vectors": vectors.identity,
+        "field": field,
+    }
     began = time.perf_counter()
-    about = {**fixed, "model": digests, "vectors": vectors.identity, "field": field}
-    with ResultFile(output, about, together=WINDOW * settings["batch"]) as file:
+    with ResultFile(output, about, together=WINDOW * config.batch_size) as file:
         earlier = file.done
         if not file.complete:
-            rest = _skip_lengths(settings, earlier)
             total = vectors.count()
             with progress_bar("Inverting", total=total, unit="texts", done=earlier, quiet=as_json) as bar:
-                news = HuntNews(bar, "Inverting") if guided else None
-                for result in _stream(inverter, vectors.blocks(earlier), rest, news):
-                    if interrupts.seen:  # what a search had until then is not what the file is for
-                        raise KeyboardInterrupt
+                news = SearchBar(bar, "Inverting") if guided else None
+                rest = _rest(config, earlier)
+                for result in inverter.stream(vectors.blocks(earlier), rest, observe=news):
                     file.write(result)
                     bar.advance()
             file.finish()
-        done = file.done
+        done, failed = file.done, file.failed
     if as_json:
         seconds = round(time.perf_counter() - began, 3)
-        click.echo(json.dumps({"output": str(output), "texts": done, "earlier": earlier, "seconds": seconds}))
+        summary = {"output": str(output), "texts": done - failed, "failed": failed, "earlier": earlier}
+        click.echo(json.dumps({**summary, "seconds": seconds}))
     else:
-        say(f"{done:,} texts in {output}" + (f", {earlier:,} of them from earlier." if earlier else "."))
+        say(f"{done:,} rows in {output}" + (f", {earlier:,} of them from earlier." if earlier else "."))
+    _end(done, failed)
 
 
-def _skip_lengths(settings: dict[str, Any], earlier: int) -> dict[str, Any]:
-    lengths = settings["lengths"]
-    return {
-        **settings,
-        "trace": False,
-        "lengths": lengths[earlier:] if isinstance(lengths, list) else lengths,
-    }
+def _rest(config: InvertConfig, earlier: int) -> InvertConfig:
+    """The configuration for what is left of a file after an interruption."""
+    fields: dict[str, Any] = {}
+    if isinstance(config.lengths, tuple):
+        fields["lengths"] = config.lengths[earlier:]
+    if config.strategy == GUIDED:  # what an interrupted search had is not what the file is for
+        fields["options"] = {**config.options, "keep_on_interrupt": False}
+    return InvertConfig.of(config, fields)
+
+
+def _end(done: int, failed: int) -> None:
+    """The last line and the exit code say how many vectors could not be inverted."""
+    if failed:
+        raise DataError(
+            f"{failed:,} of {done:,} vectors could not be inverted; the others were.",
+            hint="The records of these say why.",
+        )

@@ -7,7 +7,7 @@ A command that takes a pydantic model reads, in order: the model's defaults, the
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -33,12 +33,17 @@ def trust_option(function: Function) -> Function:
 
 
 def options_from(
-    model: type[BaseModel], *, skip: tuple[str, ...] = (), sections: dict[str, str] | None = None
+    model: type[BaseModel],
+    *,
+    skip: tuple[str, ...] = (),
+    sections: dict[str, str] | None = None,
+    also: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Callable[[Function], Function]:
     """Give a command one option per field of `model`; what was not typed arrives as None, or as ().
 
     A field that is a tuple makes an option that can be repeated. `sections` names the field at which a
-    heading of the help begins (for a `SectionedCommand`).
+    heading of the help begins (for a `SectionedCommand`). `also` gives fields further flags: short ones,
+    and names from before.
     """
 
     def decorate(function: Function) -> Function:
@@ -48,7 +53,7 @@ def options_from(
             headed[name] = heading
         for name, field in reversed(model.model_fields.items()):
             if name not in skip:
-                function = _option(name, field, headed[name])(function)
+                function = _option(name, field, headed[name], (also or {}).get(name, ()))(function)
         return function
 
     return decorate
@@ -74,9 +79,13 @@ def build_config(model: type[Config], typed: dict[str, Any], *, file: Path | Non
         ) from error
 
 
-def _option(name: str, field: FieldInfo, section: str) -> Callable[[Function], Function]:
+def _option(
+    name: str, field: FieldInfo, section: str, also: tuple[str, ...] = ()
+) -> Callable[[Function], Function]:
     def option(*flags: str, **settings: Any) -> Callable[[Function], Function]:
-        return click.option(*flags, name, cls=SectionedOption, section=section, help=help_text, **settings)
+        return click.option(
+            *flags, *also, name, cls=SectionedOption, section=section, help=help_text, **settings
+        )
 
     flag = "--" + name.replace("_", "-")
     kind = _without_none(field.annotation)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
-from unembed.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,10 @@ class Beam(BaseDecoder):
     the budget of passes for all hypotheses together, so that strategies compare at equal cost.
     """
 
-    width: int = 4
-    branches: int = 4
-    name: str = "beam"
+    width: Annotated[int, Field(ge=1, le=256)] = 4
+    branches: Annotated[int, Field(ge=1, le=256)] = 4
+    name: ClassVar[str] = "beam"
     asks_all: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.width < 1 or self.branches < 1:
-            raise UsageError("A beam needs at least one hypothesis and one branch.")
 
     def passes(self, length: int, steps: int | None) -> int:
         rounds = length if steps is None else max(1, min(length, steps // self.width))

@@ -51,14 +51,14 @@ class ConditionedDenoiser:
         banned: Sequence[int],
         guidance: float,
         *,
-        reuse: bool = False,
+        kv_cache: bool = False,
     ) -> ConditionedDenoiser:
         """Everything that depends on the vectors alone, once a sequence.
 
-        With `reuse`, for sequences of one length, later passes keep what earlier ones computed of
+        With `kv_cache`, for sequences of one length, later passes keep what earlier ones computed of
         tokens that stand.
         """
-        length = int(lengths[0]) if reuse and len(lengths) else None
+        length = int(lengths[0]) if kv_cache and len(lengths) else None
 
         def reading(prepared: Prepared) -> Reading:
             return Reading(prepared, None if length is None else KVCache.empty(prepared, length))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest, share_now, spread, steps_for
 from unembed.decode.choose import likeliest
-from unembed.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,8 @@ class Confidence(BaseDecoder):
     `by` says what "sure" means: the likeliest token's probability, or its margin over the second.
     """
 
-    by: str = "probability"
-    name: str = "confidence"
-
-    def __post_init__(self) -> None:
-        if self.by not in ("probability", "margin"):
-            raise UsageError(f"Confidence goes by 'probability' or 'margin', not by '{self.by}'.")
+    by: Literal["probability", "margin"] = "probability"
+    name: ClassVar[str] = "confidence"
 
     def passes(self, length: int, steps: int | None) -> int:
         return steps_for(length, steps)

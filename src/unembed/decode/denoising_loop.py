@@ -71,7 +71,7 @@ def decode(
     end: int | None = None,
     start: Tensor | None = None,
     watch: Watcher | None = None,
-    reuse: bool = False,
+    kv_cache: bool = False,
     shortlist: int = 0,
 ) -> Decoded:
     """Texts of equal length out of vectors [B, D], from all positions masked.
@@ -82,7 +82,7 @@ def decode(
     comes after it does not count when hypotheses are compared. `start` [B, L] gives some of the tokens,
     and the others as masks: at least one a text.
 
-    Two approximations save arithmetic. `reuse` computes a token that stands only once, in the pass after
+    Two approximations save arithmetic. `kv_cache` computes a token that stands only once, in the pass after
     it was revealed. A `shortlist` above 0 leaves a sequence that many words after its first pass, with
     strategies that ask for all masks in every pass.
     """
@@ -107,7 +107,7 @@ def decode(
         mask_id=mask_id,
         steps=decoder.passes(length, steps) // width,
     )
-    model = ConditionedDenoiser.read(denoiser, vectors, lengths, banned, guidance, reuse=reuse)
+    model = ConditionedDenoiser.read(denoiser, vectors, lengths, banned, guidance, kv_cache=kv_cache)
     model = model if width == 1 else model.select(sequence)
     passes = torch.zeros(batch, dtype=torch.long, device=vectors.device)
     frames = [whole.tokens]
@@ -181,7 +181,7 @@ def decode_all(
     guidance: float = 0.0,
     end: int | None = None,
     watch: Watcher | None = None,
-    reuse: bool = False,
+    kv_cache: bool = False,
     shortlist: int = 0,
 ) -> Decoded:
     """The same for texts of any lengths: sorted into batches of one length, returned in their order."""
@@ -212,7 +212,7 @@ def decode_all(
                 guidance=guidance,
                 end=end,
                 watch=None if watch is None else _renumber(watch, rows),
-                reuse=reuse,
+                kv_cache=kv_cache,
                 shortlist=shortlist,
             )
             tokens[rows, :length] = part.tokens

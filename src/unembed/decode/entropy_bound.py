@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest, share_now, spread, steps_for
 from unembed.decode.choose import likeliest
-from unembed.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,8 @@ class EntropyBound(BaseDecoder):
     passes; a budget of `steps` is kept by revealing more than the bound allows.
     """
 
-    bound: float = 0.5
-    name: str = "entropy-bound"
-
-    def __post_init__(self) -> None:
-        if not self.bound >= 0.0:
-            raise UsageError(f"The entropy bound must be at least 0, got {self.bound}.")
+    bound: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.5
+    name: ClassVar[str] = "entropy-bound"
 
     def passes(self, length: int, steps: int | None) -> int:
         return steps_for(length, steps)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from pydantic import Field
 from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State
@@ -21,8 +22,8 @@ class Euler(BaseDecoder):
     sequence for which none comes does not cost a pass.
     """
 
-    temperature: float = 1.0
-    name: str = "euler"
+    temperature: Annotated[float, Field(ge=0, le=100)] = 1.0
+    name: ClassVar[str] = "euler"
     asks_all: ClassVar[bool] = False
 
     def passes(self, length: int, steps: int | None) -> int:

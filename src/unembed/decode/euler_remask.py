@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest
 from unembed.decode.choose import sampled
 from unembed.decode.euler import WHAT, WHERE, euler_steps, reveal_share
-from unembed.errors import UsageError
 
 ROUNDING = 2  # channel
 
@@ -23,14 +23,10 @@ class EulerRemask(BaseDecoder):
     A share of few tokens is rarely a whole number: it is rounded at random, right on average.
     """
 
-    share: float = 0.05
-    temperature: float = 1.0
-    name: str = "euler-remask"
+    share: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    temperature: Annotated[float, Field(ge=0, le=100)] = 1.0
+    name: ClassVar[str] = "euler-remask"
     asks_all: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.share < 1.0:
-            raise UsageError(f"The share to re-mask must be at least 0 and below 1, got {self.share}.")
 
     def passes(self, length: int, steps: int | None) -> int:
         return euler_steps(length, steps)

@@ -1,4 +1,4 @@
-"""A window of vectors: candidate lengths, one batch a length, the best texts of each vector by score."""
+"""A batch of vectors: the likeliest lengths of each, denoised, and the best texts by score."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from unembed.decode.alternatives import Alternatives
 from unembed.decode.base import Decoder
 from unembed.decode.denoising_loop import NOTHING, Decoded, Step, Watcher, decode_all
 from unembed.decode.noise import combine, vector_seeds
+from unembed.decode.observer import Observer, Update
 from unembed.decode.rank import NORMALISE, likely_lengths, text_score
 from unembed.decode.result import MASK, Alternative, Frame, Inversion
+from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.vocabulary import END
 from unembed.text import read_back
@@ -27,27 +29,12 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to read vectors: one call's decisions."""
-
-    decoder: Decoder
-    steps: int | None = None
-    n_best: int = 1
-    seed: int = 0
-    trace: bool = False
-    candidates: int = 5
-    guidance: float = 0.0
-    batch: int = 64
-    reuse: bool = False  # compute a token that stands only once
-    shortlist: int = 0  # words a sequence after its first pass; 0 for all
-
-
-@dataclass(frozen=True)
 class _Candidate:
     """One hypothesis of one job."""
 
     job: int
     entries: tuple[int, ...]  # up to the end, without it
+    log_probs: tuple[float, ...]  # of the entries
     score: float
     best: bool  # of its job: the one that a trace belongs to
 
@@ -55,55 +42,55 @@ class _Candidate:
 @torch.no_grad()
 def invert_batch(
     checkpoint: Checkpoint,
-    window: NDArray[np.float32],
+    batch: NDArray[np.float32],
     lengths: Tensor | None,
-    settings: Settings,
-    watch: Watcher | None = None,
+    decoder: Decoder,
+    config: InvertConfig,
+    observe: Observer | None = None,
 ) -> list[Inversion]:
     """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them.
 
-    `watch` sees the steps of one length after the other; a step's rows are numbers of vectors. A vector
-    that it gives up before any of its lengths is done has an empty text.
+    `observe` sees the steps of one candidate length after the other. A vector that it gives up before
+    any of its lengths is done has an empty text.
     """
-    if not len(window):
+    if not len(batch):
         return []
     denoiser = checkpoint.denoiser
     device = denoiser.output_bias.device
-    vectors = torch.from_numpy(np.ascontiguousarray(window)).to(device)  # [n, D]
-    owner = torch.arange(len(window))  # [J] whose candidate a job is
-    length_log_prob = torch.zeros(len(window))  # [J]
+    vectors = torch.from_numpy(np.ascontiguousarray(batch)).to(device)  # [n, D]
+    owner = torch.arange(len(batch))  # [J] whose candidate a job is
+    length_log_prob = torch.zeros(len(batch))  # [J]
     length_known = lengths is not None
     if denoiser.config.length == "fixed":
-        lengths = torch.full((len(window),), denoiser.config.max_length)
+        lengths = torch.full((len(batch),), denoiser.config.max_length)
     elif lengths is None:
         logits = denoiser.length_logits(vectors).cpu()  # [n, max_length + 1]
-        owner, lengths, length_log_prob = likely_lengths(logits, settings.candidates)
-    decoder = settings.decoder
-    if decoder.width == 1 and settings.n_best > 1:
-        needed = _needed(settings.n_best, owner)  # [n]
+        owner, lengths, length_log_prob = likely_lengths(logits, config.num_lengths)
+    if decoder.width == 1 and config.n_best > 1:
+        needed = _needed(config.n_best, owner)  # [n]
         if bool((needed != needed[0]).any()):
             # How many hypotheses a vector gets must not depend on its neighbours.
             known = lengths if length_known else None
-            return _apart(checkpoint, window, known, settings, watch, needed)
+            return _apart(checkpoint, batch, known, decoder, config, observe, needed)
         decoder = decoder if needed[0] == 1 else Alternatives(decoder, int(needed[0]))
     decoded = decode_all(
         denoiser,
         vectors[owner.to(device)],
         lengths.to(device),
         decoder,
-        batch=max(1, settings.batch // decoder.width),
-        steps=settings.steps,
-        seeds=combine(vector_seeds(window, settings.seed)[owner], lengths).to(device),
-        trace=settings.trace,
+        batch=max(1, config.batch_size // decoder.width),
+        steps=config.steps,
+        seeds=combine(vector_seeds(batch, config.seed)[owner], lengths).to(device),
+        trace=config.trace,
         banned=[checkpoint.vocabulary.unknown],
-        guidance=settings.guidance,
+        guidance=config.guidance,
         end=checkpoint.vocabulary.end if checkpoint.vocabulary.fixed_length else None,
-        watch=None if watch is None else _of_owners(watch, owner.to(device)),
-        reuse=settings.reuse,
-        shortlist=settings.shortlist,
+        watch=None if observe is None else _as_watcher(checkpoint, observe, owner),
+        kv_cache=config.kv_cache,
+        shortlist=config.shortlist,
     )
     candidates = _candidates(checkpoint, decoded, length_log_prob)
-    return _rank(checkpoint, decoded, owner, candidates, settings, length_known)
+    return _rank(checkpoint, decoded, owner, candidates, config.n_best, length_known)
 
 
 def _needed(n_best: int, owner: Tensor) -> Tensor:
@@ -114,34 +101,55 @@ def _needed(n_best: int, owner: Tensor) -> Tensor:
 
 def _apart(
     checkpoint: Checkpoint,
-    window: NDArray[np.float32],
+    batch: NDArray[np.float32],
     lengths: Tensor | None,
-    settings: Settings,
-    watch: Watcher | None,
+    decoder: Decoder,
+    config: InvertConfig,
+    observe: Observer | None,
     needed: Tensor,
 ) -> list[Inversion]:
-    """The window in parts whose vectors need equally many hypotheses, put together in its order."""
+    """The batch in parts whose vectors need equally many hypotheses, put together in its order."""
     found: dict[int, Inversion] = {}
     for count in sorted(set(needed.tolist())):
         rows = (needed == count).nonzero().squeeze(1)  # [k]
         part = invert_batch(
             checkpoint,
-            window[rows.numpy()],
+            batch[rows.numpy()],
             None if lengths is None else lengths[rows],
-            settings,
-            None if watch is None else _of_owners(watch, rows),
+            decoder,
+            config,
+            None if observe is None else _renumbered(observe, rows.tolist()),
         )
         found.update(zip(rows.tolist(), part, strict=True))
-    return [found[row] for row in range(len(window))]
+    return [found[row] for row in range(len(batch))]
 
 
-def _of_owners(watch: Watcher, owner: Tensor) -> Watcher:
-    """The same watcher, told whose the rows are."""
+def _renumbered(observe: Observer, rows: list[int]) -> Observer:
+    """The same observer for a part of the batch: it is told rows of the whole batch."""
+    return lambda updates: observe([replace(one, row=rows[one.row]) for one in updates])
 
-    def tell(step: Step) -> Tensor | None:
-        return watch(replace(step, rows=owner.to(step.rows.device)[step.rows]))
 
-    return tell
+def _as_watcher(checkpoint: Checkpoint, observe: Observer, owner: Tensor) -> Watcher:
+    """The observer as the denoising loop calls it; `owner` [J] says whose candidate length a row is."""
+    rows = owner.tolist()
+
+    def watch(step: Step) -> Tensor | None:
+        wanted = observe([_update(checkpoint, step, index, rows) for index in range(len(step.rows))])
+        return None if wanted is None else torch.tensor(wanted, dtype=torch.bool)
+
+    return watch
+
+
+def _update(checkpoint: Checkpoint, step: Step, index: int, owner: list[int]) -> Update:
+    tokens, log_probs = _revealed(checkpoint, step.tokens[index].tolist(), step.log_prob[index].tolist())
+    return Update(
+        row=owner[int(step.rows[index])],
+        length=step.tokens.shape[1],
+        tokens=tuple(tokens),
+        log_probs=tuple(log_probs),
+        step=step.number,
+        steps=step.steps,
+    )
 
 
 def _candidates(checkpoint: Checkpoint, decoded: Decoded, length_log_prob: Tensor) -> list[_Candidate]:
@@ -155,11 +163,11 @@ def _candidates(checkpoint: Checkpoint, decoded: Decoded, length_log_prob: Tenso
     out = []
     for job, (texts, values) in enumerate(zip(tokens, log_prob, strict=True)):
         for number, (text, value) in enumerate(zip(texts, values, strict=True)):
-            said = [entry for entry in text if entry != NOTHING]
-            stop = said.index(end) if end in said else len(said)
+            entries = [entry for entry in text if entry != NOTHING]
+            stop = entries.index(end) if end in entries else len(entries)
             log_prob_sum, length_part = sum(value[: stop + 1]), float(length_log_prob[job])
             score = text_score(log_prob_sum, length_part, stop, normalise=normalise)
-            out.append(_Candidate(job, tuple(said[:stop]), score, number == 0))
+            out.append(_Candidate(job, tuple(entries[:stop]), tuple(value[:stop]), score, number == 0))
     return out
 
 
@@ -168,7 +176,7 @@ def _rank(
     decoded: Decoded,
     owner: Tensor,
     candidates: list[_Candidate],
-    settings: Settings,
+    n_best: int,
     length_known: bool,
 ) -> list[Inversion]:
     owners = owner.tolist()
@@ -186,7 +194,7 @@ def _rank(
             text=lambda item: item[2],
             score=lambda item: item[0].score,
             best=lambda item: item[0].best,
-        )[: settings.n_best]
+        )[:n_best]
         out.append(
             Inversion(
                 text=text,
@@ -194,6 +202,7 @@ def _rank(
                 score=winner.score,
                 forward_passes=int(passes[row]),
                 length_known=length_known,
+                log_probs=winner.log_probs,
                 alternatives=tuple(Alternative(t, tuple(ids), one.score) for one, ids, t in others),
                 trace=None if decoded.trace is None else _frames(checkpoint, decoded.trace[winner.job]),
             )
@@ -221,19 +230,28 @@ def ranked_texts(
 
 def _frames(checkpoint: Checkpoint, story: tuple[Tensor, ...]) -> tuple[Frame, ...]:
     """A trace in the tokenizer's ids, each step readable."""
-    vocabulary, mask = checkpoint.vocabulary, checkpoint.denoiser.config.mask_id
     out = []
     for state in story:
-        tokens: list[int | None] = []
-        for entry in state.tolist():
-            if entry == mask:
-                tokens.append(None)
-            elif (token := int(vocabulary.token_ids[entry])) >= 0:
-                tokens.append(token)
-            elif token == END:
-                break
+        tokens, _ = _revealed(checkpoint, state.tolist(), [0.0] * len(state))
         out.append(Frame(tuple(tokens), readable(checkpoint, tokens)))
     return tuple(out)
+
+
+def _revealed(
+    checkpoint: Checkpoint, entries: list[int], log_prob: list[float]
+) -> tuple[list[int | None], list[float]]:
+    """The tokenizer's ids up to the end, None for a mask; and the log-probability of each."""
+    token_ids, mask = checkpoint.vocabulary.token_ids, checkpoint.denoiser.config.mask_id
+    tokens: list[int | None] = []
+    values = []
+    for entry, value in zip(entries, log_prob, strict=True):
+        token = None if entry == mask else int(token_ids[entry])
+        if token == END:
+            break
+        if token is None or token >= 0:
+            tokens.append(token)
+            values.append(value)
+    return tokens, values
 
 
 def readable(checkpoint: Checkpoint, tokens: list[int | None]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ DEFAULT_STEPS = 10  # the article's
 class MaskPredict(BaseDecoder):
     """Every step fills all masks, then masks the least likely tokens; their number falls to zero linearly."""
 
-    name: str = "mask-predict"
+    name: ClassVar[str] = "mask-predict"
 
     def passes(self, length: int, steps: int | None) -> int:
         return max(1, DEFAULT_STEPS if steps is None else steps)

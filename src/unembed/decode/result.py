@@ -32,6 +32,7 @@ class Advance:
     cosine: float
     text: str
     tokens: tuple[int, ...]
+    score: float | None = None  # log-probability by the model, where it was asked
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,6 @@ class Inversion:
     encoder_calls: int = 0  # texts that were embedded to find this one
     cosine: float | None = None  # of the text's vector to the target, by the encoder that guided the search
     advances: tuple[Advance, ...] = ()  # every time that the search found a nearer text
+    at_calls: tuple[Advance, ...] = ()  # the best text at each number of calls that `report_at` names
+    log_probs: tuple[float, ...] = ()  # of each token when it was revealed; a search has none
     error: str | None = None  # why this vector could not be inverted; its text is empty then

@@ -15,7 +15,7 @@ from unembed.decode.choose import likeliest
 class Sequential(BaseDecoder):
     """The likeliest token at the first masked position. It takes one pass a token, whatever `steps` says."""
 
-    name: str = "sequential"
+    name: ClassVar[str] = "sequential"
     asks_all: ClassVar[bool] = False
 
     def passes(self, length: int, steps: int | None) -> int:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest
 from unembed.decode.choose import likeliest, sampled
 from unembed.decode.euler import WHAT, WHERE
 from unembed.decode.sequential import first_masked
-from unembed.errors import UsageError
 
 SECOND_STEPS = 8
 
@@ -25,14 +25,10 @@ class TwoStage(BaseDecoder):
     likeliest token unless it is given a temperature.
     """
 
-    restart: float = 0.5
-    temperature: float = 0.0
-    name: str = "two-stage"
+    restart: Annotated[float, Field(ge=0, le=1)] = 0.5
+    temperature: Annotated[float, Field(ge=0, le=100)] = 0.0
+    name: ClassVar[str] = "two-stage"
     asks_all: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.restart <= 1.0:
-            raise UsageError(f"The share to restart from must lie between 0 and 1, got {self.restart}.")
 
     def passes(self, length: int, steps: int | None) -> int:
         return length + max(1, SECOND_STEPS if steps is None else steps)

@@ -77,7 +77,7 @@ class EvaluateConfig(BaseModel):
     @classmethod
     def _known_strategies(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         from unembed.decode.registry import DECODERS
-        from unembed.search.strategies import make_strategy
+        from unembed.strategies import make_strategy
 
         if names == ("all",):
             return tuple(DECODERS)  # those that need no encoder
@@ -95,13 +95,13 @@ class EvaluateConfig(BaseModel):
     @field_validator("search_option")
     @classmethod
     def _search_options(cls, typed: tuple[str, ...]) -> tuple[str, ...]:
+        from unembed.decode.options import check_options, parse_options
         from unembed.search.settings import GuidedSettings
-        from unembed.search.strategies import parse_options
 
-        options = parse_options("guided", typed)
+        options = parse_options(typed)
         if "max_encoder_calls" in options:
             raise ValueError("encoder calls are given with --encoder-calls")
-        GuidedSettings(**options)
+        check_options("guided", GuidedSettings, options)
         return typed
 
     @field_validator("remask", "denoising")
@@ -125,17 +125,19 @@ class EvaluateConfig(BaseModel):
 
     @property
     def search_options(self) -> dict[str, Any]:
-        """The guided search's options, in their types."""
-        from unembed.search.strategies import parse_options
+        """The guided search's options, as typed."""
+        from unembed.decode.options import parse_options
 
-        return parse_options("guided", self.search_option)
+        return dict(parse_options(self.search_option))
 
     @property
     def search_settings(self) -> dict[str, Any]:
         """All settings of the guided search, defaults included; its budget is the variant's."""
+        from unembed.decode.options import check_options
         from unembed.search.settings import GuidedSettings
 
-        return GuidedSettings(**self.search_options).model_dump(exclude={"max_encoder_calls"})
+        settings = check_options("guided", GuidedSettings, self.search_options)
+        return settings.model_dump(mode="json", exclude={"max_encoder_calls"})
 
     @property
     def language_model(self) -> str | None:

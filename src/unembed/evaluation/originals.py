@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unembed.encoders.base import BATCH_TOKENS, Encoder, EncoderInfo
 from unembed.metrics.cosine import cosines
 from unembed.metrics.exact import exact_match
-from unembed.search.window import TIE
+from unembed.search.guided_strategy import TIE
 from unembed.storage import atomic_write, digest_json
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from unembed.decode.registry import DEFAULT
 from unembed.evaluation.config import EvaluateConfig
+from unembed.invert_config import DEFAULT_STRATEGY
 
 GUIDED = "guided"
 Kind = Literal["model", "random", "shuffled", "nearest", "original", "denoising"]
@@ -113,7 +113,7 @@ def make_plan(
         return Variant("model", target, **settings)
 
     # Guided by somebody else's vector it finds somebody else's text; the floor is the model alone.
-    alone = DEFAULT if config.strategy == GUIDED else config.strategy
+    alone = DEFAULT_STRATEGY if config.strategy == GUIDED else config.strategy
     floors: list[Variant] = []
     for target in dict.fromkeys((base, *models)):
         if config.language_model:

@@ -107,7 +107,7 @@ class Proposer:
             [one.entries for one in every],
             np.stack([one.aim for one in every]),
             combine(seeds[owner], order, number),
-            steps=self._settings.steps,
+            steps=self._settings.fill_steps,
             temperature=self._settings.temperature,
             batch=self._batch,
         )

@@ -67,7 +67,7 @@ def refill(
                 seeds=seeds[rows].to(device),
                 banned=banned_entries(checkpoint),
                 start=as_tokens(checkpoint, [texts[row] for row in rows]),
-                reuse=True,  # an approximation that the encoder judges like everything else
+                kv_cache=True,  # an approximation that the encoder judges like everything else
             )
             passes[rows] = decoded.forward_passes.cpu().numpy()
             for row, tokens in zip(rows, decoded.tokens[:, :length].tolist(), strict=True):

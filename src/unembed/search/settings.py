@@ -1,15 +1,10 @@
-"""The settings of a guided search."""
+"""Guided search: propose texts with the denoiser, embed them, keep what comes nearer to the vector."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
-
-from unembed.errors import UsageError
-
-# pydantic's kinds of broken bounds, in words.
-_BOUNDS = {"greater_than_equal": ("ge", "at least"), "greater_than": ("gt", "more than")}
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class GuidedSettings(BaseModel):
@@ -32,11 +27,12 @@ class GuidedSettings(BaseModel):
         "phrasing_imitated": "trigram_weight_by_surrogate",
         "fluency_imitated": "denoiser_weight_by_surrogate",
         "near_enough": "target_cosine",
+        "steps": "fill_steps",
     }
 
     max_encoder_calls: int = Field(2000, ge=0, description="Encoder calls per vector, at most.")
     seconds: float = Field(
-        0.0, ge=0, description="Deadline for the vectors that are searched for together; 0: none."
+        0.0, ge=0, description="Seconds after which the search ends, for all vectors together; 0: never."
     )
     num_starts: int = Field(10, ge=1, description="Texts of the plain inversion to start from.")
     beam_width: int = Field(6, ge=1, description="Texts that are edited in each round: the best so far.")
@@ -65,7 +61,9 @@ class GuidedSettings(BaseModel):
     prefilter_ratio: int = Field(
         3, ge=1, description="One in N proposals is embedded; the surrogate, if there is one, chooses."
     )
-    steps: int = Field(4, ge=1, description="Forward passes that fill the masks of an edited text, at most.")
+    fill_steps: int = Field(
+        4, ge=1, description="Forward passes that fill the masks of an edited text, at most."
+    )
     temperature: float = Field(0.8, ge=0, description="Temperature at which the masks are filled.")
     overshoot: float = Field(1.0, ge=0, description="How far beyond the target half of the edits aim.")
     trigram_weight: float = Field(
@@ -90,32 +88,10 @@ class GuidedSettings(BaseModel):
     target_cosine: float = Field(
         0.99999, ge=-1, description="Cosine at which a text counts as found; above 1: never."
     )
+    report_at: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (), description="Numbers of encoder calls at which the best text until then is reported as well."
+    )
+    keep_on_interrupt: bool = Field(
+        True, description="Ctrl-C ends the search and gives the nearest texts so far, instead of nothing."
+    )
     patience: int = Field(20, ge=1, description="Rounds without a new text until the search gives up.")
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _checked(cls, values: Any, handler: ModelWrapValidatorHandler[GuidedSettings]) -> GuidedSettings:
-        """Read old names; an error is one line that names the option as it was given."""
-        if not isinstance(values, dict):
-            return handler(values)
-        given: dict[str, str] = {}  # by today's names
-        for option in map(str, values):
-            current = cls.OLD_NAMES.get(option, option)
-            if current in given:
-                raise UsageError(f"{given[current]} and {option} are the same option.")
-            given[current] = option
-        try:
-            return handler({option: values[name] for option, name in given.items()})
-        except ValidationError as error:
-            first = error.errors()[0]
-            option = str(first["loc"][0])
-            raise UsageError(_in_one_line(given.get(option, option), first)) from error
-
-
-def _in_one_line(option: str, error: Any) -> str:
-    if error["type"] == "extra_forbidden":
-        return f"The strategy 'guided' has no option '{option}'."
-    if error["type"] in _BOUNDS:
-        bound, words = _BOUNDS[error["type"]]
-        return f"{option} must be {words} {error['ctx'][bound]:g}, got {error['input']}."
-    return f"{option}: {error['msg']}, got {error['input']!r}."

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
@@ -14,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unembed import __version__
 from unembed.inverter import Inverter
-from unembed.search.strategies import STRATEGIES, Guided, strategy_options
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine
 from unembed.server.figures import Figures
@@ -24,6 +22,7 @@ from unembed.server.routes import STATIC, add_routes
 from unembed.server.schemas import Limits, Model, ModelsResponse, Strategy
 from unembed.server.security import Guard, SecurityHeaders
 from unembed.server.service import Service
+from unembed.strategies import STRATEGIES
 
 KNOWN_PATHS = ("/", "/health", "/metrics", "/api/encode", "/api/invert", "/api/invert/stream", "/api/models")
 
@@ -87,15 +86,11 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
                 can_encode=engine.can_encode,
             )
         )
+    can_encode = any(engine.can_encode for engine in engines.values())
     strategies = [
-        Strategy(
-            name=name,
-            summary=_summary(make),
-            options={option: kind.__name__ for option, kind in strategy_options(name).items()},
-            needs_encoder=make is Guided,
-        )
-        for name, make in STRATEGIES.items()
-        if make is not Guided or any(engine.can_encode for engine in engines.values())
+        Strategy(name=name, summary=entry.summary, options=entry.schema, needs_encoder=entry.needs_encoder)
+        for name, entry in STRATEGIES.items()
+        if can_encode or not entry.needs_encoder
     ]
     return ModelsResponse(
         default=next(iter(engines)),
@@ -104,12 +99,6 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
         limits=Limits(**config.model_dump(include=set(Limits.model_fields))),
         version=__version__,
     )
-
-
-def _summary(make: Callable[..., object]) -> str:
-    """A decoder's file says what it does; of the search, its class."""
-    text = inspect.getdoc(make if make is Guided else inspect.getmodule(make)) or ""
-    return text.split("\n")[0].partition(": ")[2]
 
 
 class Access:

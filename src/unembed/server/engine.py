@@ -7,26 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from unembed.decode.base import Decoder
-from unembed.decode.denoising_loop import Step
-from unembed.decode.invert_batch import Settings, invert_batch
-from unembed.decode.registry import DEFAULT, make_decoder
 from unembed.decode.result import Inversion
 from unembed.errors import UnembedError
+from unembed.invert_config import InversionOptions, InvertConfig
 from unembed.inverter import Inverter
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.cosine import cosines
 from unembed.metrics.f1 import token_f1
-from unembed.search.strategies import Guided, make_strategy
-from unembed.search.window import search_window
-from unembed.server.hunting import HuntWatch
+from unembed.server.job_observer import JobObserver
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
-from unembed.server.schemas import Alternative, Comparison, InvertRequest, Piece, Recovered, StepEvent
+from unembed.server.schemas import Alternative, Comparison, InvertRequest, Recovered
 from unembed.text import tokenise
 from unembed.vectors.plausibility import PlausibilityCheck
 
@@ -75,8 +68,7 @@ class Engine:
         began = time.perf_counter()
         requests: list[InvertRequest] = [job.work for job in jobs]
         vectors = np.concatenate([self._vectors(request) for request in requests])  # [N, D]
-        lengths = [length for request in requests for length in request.lengths or ()]
-        results = self._read(jobs, vectors, torch.tensor(lengths) if lengths else None)
+        results = self._read(jobs, vectors)
         self._compare(jobs, results, vectors)
         seconds, start = time.perf_counter() - began, 0
         for job in jobs:
@@ -86,41 +78,28 @@ class Engine:
             job.finish(Inverted(own, warning, seconds))
             start = end
 
-    def _read(self, jobs: Sequence[Job], vectors: Floats, lengths: Tensor | None) -> list[Recovered]:
-        request: InvertRequest = jobs[0].work
-        checkpoint = self.inverter.checkpoint
-        strategy = make_strategy(request.strategy, **request.options)
-        if isinstance(strategy, Guided):
-            settings = self._settings(request, make_decoder(DEFAULT))
-            watch = HuntWatch(jobs, self._pieces)
-            search = self.inverter.search(strategy, observe=watch)
-            found = search_window(checkpoint, vectors, lengths, settings, search)
-            return [self._recovered(row, one, watch.final(row, one)) for row, one in enumerate(found)]
-        steps = _Watch(jobs, self._pieces)
-        found = invert_batch(checkpoint, vectors, lengths, self._settings(request, strategy), steps)
-        return [self._recovered(row, one, steps.final(row, one)) for row, one in enumerate(found)]
-
-    def _settings(self, request: InvertRequest, decoder: Decoder) -> Settings:
-        return Settings(
-            decoder=decoder,
-            steps=request.steps,
-            n_best=request.n_best,
-            seed=request.seed,
-            candidates=request.candidates,
-            guidance=request.guidance,
-            batch=self._max_batch,
+    def _read(self, jobs: Sequence[Job], vectors: Floats) -> list[Recovered]:
+        requests: list[InvertRequest] = [job.work for job in jobs]
+        lengths = tuple(length for request in requests for length in request.lengths or ())
+        config = InvertConfig(
+            **requests[0].model_dump(include=set(InversionOptions.model_fields)),
+            lengths=lengths or None,
+            batch_size=self._max_batch,
+            check=False,  # each job is warned of its own vectors
         )
+        found = self.inverter.invert(vectors, config, observe=JobObserver(jobs, self._pieces))
+        return [self._recovered(row, one) for row, one in enumerate(found)]
 
     def _vectors(self, request: InvertRequest) -> Floats:  # [n, D]
         if request.texts is not None:
             return self.inverter.encode(request.texts)
         return np.asarray(request.vectors, dtype=np.float32)
 
-    def _recovered(self, row: int, one: Inversion, pieces: list[Piece]) -> Recovered:
+    def _recovered(self, row: int, one: Inversion) -> Recovered:
         return Recovered(
             index=row,
             text=one.text,
-            pieces=pieces,
+            pieces=self._pieces.read(one.tokens, one.log_probs),
             tokens=list(one.tokens),
             score=max(one.score, -1e9),
             forward_passes=one.forward_passes,
@@ -162,48 +141,6 @@ class Engine:
 
     def _warning(self, vectors: Floats) -> str | None:
         return PlausibilityCheck(self.inverter.checkpoint)(vectors)
-
-
-class _Watch:
-    """Passes steps on to those who watch, stops the work of those who left, remembers the last of each."""
-
-    def __init__(self, jobs: Sequence[Job], pieces: Pieces) -> None:
-        self._owner = [(job, place) for job in jobs for place in range(job.size)]  # by row
-        self._jobs = jobs
-        self._pieces = pieces
-        # By row, then by length: where it was seen last.
-        self._last: list[dict[int, tuple[Step, int]]] = [{} for _ in self._owner]
-
-    def __call__(self, step: Step) -> Tensor | None:
-        rows: list[int] = step.rows.tolist()
-        length = step.tokens.shape[1]
-        for place, row in enumerate(rows):
-            self._last[row][length] = (step, place)
-            job, index = self._owner[row]
-            if job.watched and not job.gone:
-                event = StepEvent(
-                    index=index,
-                    length=length,
-                    step=step.number,
-                    steps=step.steps,
-                    pieces=self._read(step, place),
-                )
-                job.tell("step", event.model_dump())
-        if not any(job.gone for job in self._jobs):
-            return None
-        return torch.tensor([not self._owner[row][0].gone for row in rows])
-
-    def final(self, row: int, one: Inversion) -> list[Piece]:
-        """The recovered tokens with the confidence that each was revealed with."""
-        texts = [self._pieces.piece(token)[0] for token in one.tokens]
-        for step, place in self._last[row].values():
-            pieces = self._read(step, place)
-            if [piece.text for piece in pieces] == texts:
-                return pieces
-        return []
-
-    def _read(self, step: Step, place: int) -> list[Piece]:
-        return self._pieces.entries(step.tokens[place].tolist(), step.log_prob[place].tolist())
 
 
 def _comparison(original: Sequence[int], recovered: Sequence[int]) -> Comparison:

@@ -87,6 +87,7 @@ class Batcher:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="unembed-model")
         self._seconds_each = 0.05  # a vector, as lately measured
         self._task: asyncio.Task[None] | None = None
+        self._running: Sequence[Job] = ()
 
     @property
     def waiting(self) -> int:
@@ -98,15 +99,16 @@ class Batcher:
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """Answer those who wait with 503, and end."""
+        """Answer those who wait, and those whose work is running, with 503; and end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        for job in self._waiting:
+        for job in (*self._running, *self._waiting):
             job.gone = True
             job.finish(error=Problem(503, "stopping", "The server is stopping.", retry_after=5))
         self._waiting.clear()
-        self._worker.shutdown(wait=True, cancel_futures=True)
+        # What is running looks at `gone` after every step: it ends soon, and the loop goes on meanwhile.
+        await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
 
     def submit(self, job: Job) -> None:
         """Join the queue, or be told when to come back."""
@@ -153,7 +155,9 @@ class Batcher:
             for job in jobs:
                 job.started, job.batch = began, size
                 job.tell("started", {"batch": size})
+            self._running = jobs
             await loop.run_in_executor(self._worker, self._attempt, jobs)
+            self._running = ()
             each = (time.monotonic() - began) / size
             self._seconds_each += 0.2 * (each - self._seconds_each)
 

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from unembed.decode.registry import DEFAULT
+from unembed.invert_config import InversionOptions
 
 Vector = Annotated[list[FiniteFloat], Field(min_length=1, max_length=8192)]
 Text = Annotated[str, Field(min_length=1)]
-OptionValue = Annotated[int | float, Field(allow_inf_nan=False)]
+OptionValue = (
+    bool
+    | int
+    | Annotated[float, Field(allow_inf_nan=False)]
+    | Annotated[str, Field(max_length=100)]
+    | Annotated[list[int], Field(max_length=64)]
+)
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str | None = Field(None, max_length=200, description="One of /api/models; default: the first.")
+_MODEL = Field(None, max_length=200, description="One of /api/models; default: the first.")
 
 
-class EncodeRequest(_Request):
+def _described(name: str) -> str | None:
+    return InversionOptions.model_fields[name].description
+
+
+class EncodeRequest(BaseModel):
     """Texts whose vectors are wanted."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = _MODEL
     texts: list[Text] = Field(min_length=1, max_length=1024)
 
 
@@ -36,9 +46,13 @@ class EncodeResponse(BaseModel):
     seconds: float
 
 
-class InvertRequest(_Request):
-    """Vectors to read, or texts for a round trip; and how to read."""
+class InvertRequest(InversionOptions):
+    """Vectors to read, or texts for a round trip; and how to read.
 
+    How to read is the same everywhere (`InversionOptions`); here are this server's own limits to it.
+    """
+
+    model: str | None = _MODEL
     vectors: list[Vector] | None = Field(None, min_length=1, max_length=1024)
     texts: list[Text] | None = Field(None, min_length=1, max_length=1024, description="Encoded first.")
     originals: list[Text] | None = Field(
@@ -47,14 +61,21 @@ class InvertRequest(_Request):
     lengths: list[Annotated[int, Field(ge=1, le=4096)]] | None = Field(
         None, max_length=1024, description="Token counts, for those who know them."
     )
-    strategy: str = Field(DEFAULT, max_length=40, description="One of /api/models' strategies.")
-    options: dict[str, OptionValue] = Field(default_factory=dict, max_length=8)
-    steps: int | None = Field(None, ge=1, le=256, description="Forward passes; default: one a token.")
-    candidates: int = Field(5, ge=1, le=32, description="Lengths to try where the length is not known.")
-    n_best: int = Field(1, ge=1, le=10, description="Texts a vector.")
-    guidance: float = Field(0.0, ge=0, le=10, allow_inf_nan=False)
-    seed: int = Field(0, ge=-(2**53), le=2**53)
     cosine: bool = Field(False, description="Encode what was recovered and compare the vectors.")
+
+    # A client must not make the server load an encoder from anywhere.
+    encoder: Literal["surrogate"] | None = Field(
+        None, description="What guides a search: the model's surrogate; default: its encoder."
+    )
+    options: dict[str, OptionValue] = Field(
+        default_factory=dict, max_length=32, description="The strategy's own options; see /api/models."
+    )
+    steps: int | None = Field(None, ge=1, le=256, description=_described("steps"))
+    num_lengths: int = Field(5, ge=1, le=32, description=_described("num_lengths"))
+    n_best: int = Field(1, ge=1, le=10, description=_described("n_best"))
+    guidance: float = Field(0.0, ge=0, le=10, allow_inf_nan=False, description=_described("guidance"))
+    seed: int = Field(0, ge=-(2**53), le=2**53, description=_described("seed"))
+    shortlist: int = Field(0, ge=0, le=100_000, description=_described("shortlist"))
 
     @model_validator(mode="after")
     def _one_source(self) -> InvertRequest:
@@ -151,11 +172,11 @@ class SearchEvent(BaseModel):
 
 
 class Strategy(BaseModel):
-    """A way to decode, and the types of its own options."""
+    """A way to decode, and its own options."""
 
     name: str
     summary: str
-    options: dict[str, str]
+    options: dict[str, dict[str, Any]] = Field(description="JSON schema by option: type, default, bounds.")
     needs_encoder: bool = Field(False, description="Only for models with `can_encode`.")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -12,7 +11,9 @@ from typing import Any
 import numpy as np
 from fastapi import Request
 
-from unembed.search.strategies import Guided, make_strategy
+from unembed.decode.options import check_options
+from unembed.decode.registry import look_up
+from unembed.search.settings import GuidedSettings
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine, Inverted
 from unembed.server.figures import Figures
@@ -21,12 +22,14 @@ from unembed.server.problems import Problem, as_problem
 from unembed.server.queue import Batcher, Job
 from unembed.server.schemas import EncodeRequest, InvertRequest, InvertResponse, Work
 from unembed.server.sse import COMMENT, event
+from unembed.strategies import STRATEGIES, Entry
 from unembed.vectors.plausibility import check_numbers
 
 HEARTBEAT = 10.0
 PRESENCE = 0.25  # seconds between looks whether a client is still there
-MOST_OPTION = 16  # no strategy needs a larger width, fold or temperature
-UNBOUNDED = {"max_encoder_calls": math.inf, "seconds": math.inf, "patience": 100}
+# A numeric option may be this large, or so many times its default, whichever is more.
+MOST_OPTION, MOST_TIMES_DEFAULT = 16, 4
+OWN_LIMITS = ("max_encoder_calls", "seconds")  # the server's configuration has limits for these
 
 
 class Service:
@@ -81,33 +84,40 @@ class Service:
         name, engine = self.engine(request.model)
         self._check_texts(engine, request.texts)
         self._check_texts(engine, request.originals, encoder=False)
-        strategy = make_strategy(request.strategy, **request.options)
-        for option, value in request.options.items():
-            most = UNBOUNDED.get(option, MOST_OPTION)  # those have limits of their own
-            if not 0 <= value <= most:
-                raise Problem(422, "invalid", f"options.{option}: between 0 and {MOST_OPTION}, please.")
+        entry = look_up(request.strategy, STRATEGIES)
+        self._check_options(request, entry)
         given = request.texts
         if request.vectors is not None:
             self._check_vectors(engine, request.vectors)
             given = [""] * len(request.vectors)
         assert given is not None
-        if isinstance(strategy, Guided):
+        if entry.needs_encoder:
             request = self._bounded(engine, request, len(given))
         if request.lengths is not None:
             engine.inverter.stream(iter(()), lengths=request.lengths)  # checks them, reads nothing
-        key = (
-            "invert", name, request.strategy, tuple(sorted(request.options.items())), request.steps,
-            request.candidates, request.n_best, request.guidance, request.seed, request.lengths is not None,
-        )  # fmt: skip
+        # What decides a text is in the request's key; told lengths and guessed ones do not mix.
+        key = ("invert", name, request.key, request.lengths is not None)
         return Job(key, request, len(given), client, watched=watched)
+
+    def _check_options(self, request: InvertRequest, entry: Entry) -> None:
+        """The strategy's own options: known, of their types, and not so large that the server pays for it."""
+        checked = check_options(request.strategy, entry.options, request.options)
+        for option, schema in entry.schema.items():
+            value, default = getattr(checked, option), schema.get("default", 0)
+            if option in OWN_LIMITS or isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            most = max(MOST_OPTION, MOST_TIMES_DEFAULT * default)
+            if value > most:
+                raise Problem(422, "invalid", f"options.{option}: at most {most:g} on this server.")
 
     def _bounded(self, engine: Engine, request: InvertRequest, vectors: int) -> InvertRequest:
         """A guided request with its share of encoder calls and its deadline written into it."""
         if not engine.can_encode:
             raise Problem(422, "encoder", "This model's encoder is not on this server: it cannot guide.")
         most = self.config.max_encoder_calls
-        options = dict(request.options)
-        if options.setdefault("max_encoder_calls", most // vectors) * vectors > most:
+        options = check_options(request.strategy, GuidedSettings, request.options)
+        calls = options.max_encoder_calls if "max_encoder_calls" in request.options else most // vectors
+        if calls * vectors > most:
             raise Problem(
                 422,
                 "too_many_calls",
@@ -115,8 +125,8 @@ class Service:
                 hint="Lower options.max_encoder_calls, or send fewer vectors.",
             )
         longest = min(self.config.search_seconds, self.config.timeout / 2)
-        options["seconds"] = min(options.get("seconds") or longest, longest)
-        return request.model_copy(update={"options": options})
+        limits = {"max_encoder_calls": calls, "seconds": min(options.seconds or longest, longest)}
+        return request.model_copy(update={"options": {**request.options, **limits}})
 
     async def answer(self, job: Job, request: Request) -> Any:
         """Queue the job and wait; give up with the client or with its time."""

@@ -150,7 +150,7 @@ async function one(strategy, stage, vector, quick, control) {
     model: $("model").value || null,
     strategy,
     steps: Number($("steps").value) || null,
-    candidates: Number($("lengths").value) || 5,
+    num_lengths: Number($("lengths").value) || 5,
     n_best: 4,
     cosine: true,
   };

@@ -1,0 +1,81 @@
+"""A strategy turns a batch of vectors into texts. Decoders are one kind; guided search is another.
+
+A new strategy is a file that implements `Strategy` and one line in `unembed/strategies.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unembed.decode.base import Decoder
+from unembed.decode.invert_batch import invert_batch
+from unembed.decode.observer import Observer, Update
+from unembed.decode.result import Inversion
+from unembed.encoders.base import Encoder
+from unembed.invert_config import InvertConfig
+from unembed.model.checkpoint import Checkpoint
+from unembed.model.phrases import Phrases
+
+
+@dataclass
+class InversionRun:
+    """One call of `Inverter.stream`: what strategies work with, and what they remember between batches."""
+
+    checkpoint: Checkpoint
+    config: InvertConfig
+    observe: Observer | None = None
+    encoder: Encoder | None = None  # judges texts, where the strategy needs one
+    prefilter: Encoder | None = None  # a surrogate that looks at texts before the encoder is called
+    phrases: Phrases | None = None
+    interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
+    first_row: int = 0  # of the batch at hand, among all vectors of the stream
+    started: float = field(default_factory=lambda: time.monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return time.monotonic() - self.started
+
+    @property
+    def batch_observer(self) -> Observer | None:
+        """The observer, told rows among all vectors of the stream rather than of the batch."""
+        observe, first = self.observe, self.first_row
+        if observe is None or not first:
+            return observe
+        return lambda updates: observe([_shifted(one, first) for one in updates])
+
+
+def _shifted(update: Update, first: int) -> Update:
+    return replace(update, row=update.row + first)
+
+
+class Strategy(Protocol):
+    """The contract test in tests/test_strategies.py says what every one of them keeps to."""
+
+    @property
+    def needs_encoder(self) -> bool:
+        """Whether `run.encoder` must be there."""
+
+    def invert(
+        self, run: InversionRun, vectors: NDArray[np.float32], lengths: Tensor | None
+    ) -> list[Inversion]:
+        """One text per vector [n, D]; `lengths` [n] where the caller knows them."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """A decoder as a strategy: denoise from all masks, at the likeliest lengths, and keep the best."""
+
+    decoder: Decoder
+    needs_encoder: ClassVar[bool] = False
+
+    def invert(
+        self, run: InversionRun, vectors: NDArray[np.float32], lengths: Tensor | None
+    ) -> list[Inversion]:
+        return invert_batch(run.checkpoint, vectors, lengths, self.decoder, run.config, run.batch_observer)

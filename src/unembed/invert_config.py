@@ -1,0 +1,110 @@
+"""What an inversion can be told. The command line, the server's schema and cache keys are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from typing_extensions import Self
+
+from unembed.errors import UsageError
+from unembed.validation import one_line
+
+DEFAULT_STRATEGY = "confidence"
+
+
+class InversionOptions(BaseModel):
+    """What decides which text a vector gives: the same options and vector, the same text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Names that fields had before; they are still read.
+    OLD_NAMES: ClassVar[dict[str, str]] = {
+        "candidates": "num_lengths",
+        "reuse": "kv_cache",
+        "batch": "batch_size",
+    }
+
+    strategy: str = Field(
+        DEFAULT_STRATEGY,
+        max_length=40,
+        description="How to decode; docs/decoding.md compares the strategies.",
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, max_length=32, description="The strategy's own options, by name."
+    )
+    encoder: str | None = Field(
+        None,
+        max_length=500,
+        description="Encoder that guides a search: a name, a folder, or 'surrogate'. "
+        "Default: the one that the model was trained for.",
+    )
+    steps: int | None = Field(None, ge=1, description="Forward passes per text. Default: one per token.")
+    n_best: int = Field(1, ge=1, description="Texts per vector.")
+    num_lengths: int = Field(5, ge=1, description="Lengths to try where the length is not known.")
+    guidance: float = Field(
+        0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Classifier-free guidance: exaggerate what the vector says; doubles the passes.",
+    )
+    seed: int = Field(0, ge=-(2**63), lt=2**63, description="The same seed gives the same texts.")
+    kv_cache: bool = Field(
+        False, description="Faster: compute a revealed token's keys and values only once; approximate."
+    )
+    shortlist: int = Field(
+        0, ge=0, description="Faster: after its first pass, keep only N words per text; 0: all. Approximate."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_old_names(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        out: dict[str, Any] = {}
+        for name, value in values.items():
+            current = cls.OLD_NAMES.get(str(name), str(name))
+            if current in out:
+                raise ValueError(f"{current} is given twice")
+            out[current] = value
+        return out
+
+    @property
+    def key(self) -> str:
+        """Equal for two inversions that may share a batch: everything that decides a text."""
+        return self.model_dump_json(include=set(InversionOptions.model_fields))
+
+
+class InvertConfig(InversionOptions):
+    """The same, with what one call of `Inverter.invert` also decides: lengths, batches, checks."""
+
+    lengths: int | tuple[int, ...] | None = Field(
+        None, description="Tokens of the text, if known: one number, or one per vector."
+    )
+    batch_size: int = Field(64, ge=1, description="Texts per forward pass.")
+    trace: bool = Field(False, description="Keep the text before and after every step.")
+    check: bool = Field(True, description="Warn of vectors that do not look like the encoder's.")
+    bad_vectors: Literal["raise", "record"] = Field(
+        "raise",
+        description="A vector with NaN or infinity is an error; or its result says so and the rest go on.",
+    )
+
+    @classmethod
+    def of(cls, config: InvertConfig | None, fields: Mapping[str, Any]) -> Self:
+        """A configuration with some fields changed. What is no field is an option of the strategy."""
+        known = set(cls.model_fields) | set(cls.OLD_NAMES)
+        values: dict[str, Any] = {} if config is None else config.model_dump()
+        for name in fields:
+            values.pop(cls.OLD_NAMES.get(name, name), None)
+        options = {name: value for name, value in fields.items() if name not in known}
+        chosen = {name: value for name, value in fields.items() if name in known}
+        base = chosen.pop("options", values.pop("options", {}))
+        both = sorted(set(base) & set(options))
+        if both:
+            raise UsageError(f"The option {both[0]} is given twice.")
+        try:
+            return cls(**{**values, **chosen, "options": {**base, **options}})
+        except ValidationError as error:
+            current = {cls.OLD_NAMES.get(name, name): name for name in fields}
+            raise UsageError(one_line(error, current)) from error
