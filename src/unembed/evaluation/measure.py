@@ -10,7 +10,7 @@ import numpy as np
 
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
-from unembed.evaluation.figures import AMBIGUOUS
+from unembed.evaluation.metric_figures import AMBIGUOUS
 from unembed.evaluation.originals import OriginalsOnce, ambiguous
 from unembed.evaluation.recovery import Recovered
 from unembed.evaluation.rows import Row, RowLog

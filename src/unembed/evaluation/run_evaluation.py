@@ -9,8 +9,8 @@ from typing import Any
 from unembed.config_file import settings_from
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
-from unembed.evaluation.figures import Figures
 from unembed.evaluation.measure import Evaluation
+from unembed.evaluation.metric_figures import Figures
 from unembed.evaluation.rows import ROWS_NAME, RowLog
 from unembed.evaluation.summary import summarise
 from unembed.metrics.causal import CausalModel

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from unembed.evaluation.config import EvaluateConfig
-from unembed.evaluation.figures import Figures
+from unembed.evaluation.metric_figures import Figures
 from unembed.evaluation.tables import Tables, TargetFacts
 from unembed.evaluation.variants import Plan
 from unembed.report.document import Report

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from unembed.evaluation.figures import Figures
+from unembed.evaluation.metric_figures import Figures
 from unembed.evaluation.variants import FLOORS, ORIGINAL, Plan, Variant
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.report.document import Column, Reference, Row, Table
