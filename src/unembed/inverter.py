@@ -28,7 +28,7 @@ from unembed.invert_config import InvertConfig
 from unembed.metrics.cosine import cosines
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.search.guided_strategy import check_guide
 from unembed.strategies import make_strategy
 from unembed.vectors.arrays import is_one, windows

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unembed.decode.options import check_options, option_schema
 from unembed.decode.registry import DECODERS, look_up
 from unembed.decode.strategy import Decoding, Strategy
+from unembed.decode.strategy_options import check_options, option_schema
 from unembed.search.guided_strategy import Guided
 from unembed.search.settings import GuidedSettings
 

@@ -16,7 +16,7 @@ from typed import Ran, unembed
 from unembed import Inverter
 from unembed.data.normalise import text_keys
 from unembed.data.split import SPLITS, split_labels
-from unembed.model.phrases import PHRASES
+from unembed.model.trigrams import PHRASES
 
 
 def run(*arguments: object) -> Ran:

@@ -17,9 +17,9 @@ from unembed.decode.confidence import Confidence
 from unembed.decode.entropy_bound import entropies
 from unembed.decode.euler_remask import EulerRemask
 from unembed.decode.noise import combine, uniform, vector_seeds
-from unembed.decode.options import check_options, parse_options
 from unembed.decode.rank import likely_lengths, text_score
 from unembed.decode.registry import DECODERS, make_decoder
+from unembed.decode.strategy_options import check_options, parse_options
 from unembed.errors import UsageError
 
 MASK = 50

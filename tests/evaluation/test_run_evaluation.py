@@ -17,7 +17,7 @@ from unembed.data.prepared import PreparedData
 from unembed.errors import MismatchError, UsageError
 from unembed.evaluation import EvaluateConfig
 from unembed.model.checkpoint import load_checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.progress import SilentProgress
 
 GUIDED = {"samples": 6, "steps": 2, "batch": 1, "encoder_calls": (0, 1, 2), "floors": False}

@@ -17,11 +17,11 @@ from unembed import Inverter
 from unembed.cli.model import command
 from unembed.encoders import load_encoder
 from unembed.encoders.bert import BertConfig
-from unembed.encoders.surrogate import Surrogate, SurrogateConfig, SurrogateNetwork
+from unembed.encoders.surrogate_encoder import Surrogate, SurrogateConfig, SurrogateNetwork
 from unembed.errors import DataError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint, load_checkpoint
 from unembed.model.parts import CARD, CONFIG, SURROGATE, WEIGHTS
-from unembed.model.phrases import PHRASES, Phrases
+from unembed.model.trigrams import PHRASES, Phrases
 
 CARD_TEXT = "---\nlicense: cc-by-4.0\n---\n# Measured\n\n| token F1 | 0.83 |\n"
 

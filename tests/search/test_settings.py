@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from unembed.decode.options import check_options
+from unembed.decode.strategy_options import check_options
 from unembed.errors import UsageError
 from unembed.search.settings import GuidedSettings
 from unembed.strategies import STRATEGIES, make_strategy

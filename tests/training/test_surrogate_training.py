@@ -14,7 +14,7 @@ from unembed.data.config import EncodeConfig
 from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
 from unembed.encoders import load_encoder
-from unembed.encoders.surrogate import CONFIG, WEIGHTS, load_surrogate
+from unembed.encoders.surrogate_encoder import CONFIG, WEIGHTS, load_surrogate
 from unembed.errors import DataError, MismatchError
 from unembed.training.surrogate_config import SurrogateTrainConfig
 from unembed.training.surrogate_training import train_surrogate, validate

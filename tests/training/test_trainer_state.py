@@ -12,7 +12,7 @@ from unembed.data.config import EncodeConfig
 from unembed.data.encode import encode
 from unembed.errors import DataError, MismatchError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.storage import folder_lock
 from unembed.training import trainer_state, training_loop
 from unembed.training.log import read_log

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 import tiny
 import toy
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.vectors.identity import result_identity
 
 

@@ -116,7 +116,7 @@ def command(
 
 def _config(lengths: str | None, watch: bool, typed: dict[str, Any]) -> InvertConfig:
     """What was typed, as one configuration; a search's budget and deadline have flags of their own."""
-    from unembed.decode.options import parse_options
+    from unembed.decode.strategy_options import parse_options
 
     options: dict[str, Any] = dict(parse_options(typed.pop("options")))
     search = {name: value for name in SEARCH_OPTIONS if (value := typed.pop(name)) is not None}

@@ -9,7 +9,7 @@ import click
 
 from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import build_config, options_from
-from unembed.training.phrases import PhrasesConfig
+from unembed.training.phrase_counting import PhrasesConfig
 
 _EXAMPLES = """\b
 Examples:
@@ -33,8 +33,8 @@ def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> No
     """
     settings = build_config(PhrasesConfig, typed)
     from unembed.model.checkpoint import Checkpoint
-    from unembed.model.phrases import PHRASES
-    from unembed.training.phrases import count_phrases
+    from unembed.model.trigrams import PHRASES
+    from unembed.training.phrase_counting import count_phrases
 
     checkpoint = Checkpoint.from_pretrained(model)
     counted = count_phrases(settings, checkpoint, quiet=as_json)

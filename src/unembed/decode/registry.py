@@ -13,8 +13,8 @@ from unembed.decode.entropy_bound import EntropyBound
 from unembed.decode.euler import Euler
 from unembed.decode.euler_remask import EulerRemask
 from unembed.decode.mask_predict import MaskPredict
-from unembed.decode.options import check_options
 from unembed.decode.sequential import Sequential
+from unembed.decode.strategy_options import check_options
 from unembed.decode.two_stage import TwoStage
 from unembed.errors import UsageError
 from unembed.invert_config import DEFAULT_STRATEGY

@@ -20,7 +20,7 @@ from unembed.decode.result import Inversion
 from unembed.encoders.base import Encoder
 from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 
 
 @dataclass

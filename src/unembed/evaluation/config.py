@@ -95,7 +95,7 @@ class EvaluateConfig(BaseModel):
     @field_validator("search_option")
     @classmethod
     def _search_options(cls, typed: tuple[str, ...]) -> tuple[str, ...]:
-        from unembed.decode.options import check_options, parse_options
+        from unembed.decode.strategy_options import check_options, parse_options
         from unembed.search.settings import GuidedSettings
 
         options = parse_options(typed)
@@ -126,14 +126,14 @@ class EvaluateConfig(BaseModel):
     @property
     def search_options(self) -> dict[str, Any]:
         """The guided search's options, as typed."""
-        from unembed.decode.options import parse_options
+        from unembed.decode.strategy_options import parse_options
 
         return dict(parse_options(self.search_option))
 
     @property
     def search_settings(self) -> dict[str, Any]:
         """All settings of the guided search, defaults included; its budget is the variant's."""
-        from unembed.decode.options import check_options
+        from unembed.decode.strategy_options import check_options
         from unembed.search.settings import GuidedSettings
 
         settings = check_options("guided", GuidedSettings, self.search_options)

@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from unembed.encoders.base import EncoderInfo
-from unembed.encoders.surrogate import Surrogate
+from unembed.encoders.surrogate_encoder import Surrogate
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.hub import snapshot, upload
 from unembed.model.card import model_card
@@ -39,7 +39,7 @@ from unembed.model.parts import (
     put_phrases,
     put_surrogate,
 )
-from unembed.model.phrases import PHRASES, Phrases
+from unembed.model.trigrams import PHRASES, Phrases
 from unembed.model.vocabulary import Vocabulary
 from unembed.storage import atomic_folder, atomic_write, digest_bytes, read_checked, read_json, write_json
 from unembed.text import read_back

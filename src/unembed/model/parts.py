@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from unembed.encoders import surrogate as surrogates
+from unembed.encoders import surrogate_encoder as surrogates
 from unembed.encoders.base import EncoderInfo
-from unembed.encoders.surrogate import Surrogate, SurrogateConfig, load_surrogate
+from unembed.encoders.surrogate_encoder import Surrogate, SurrogateConfig, load_surrogate
 from unembed.errors import UnembedError
-from unembed.model.phrases import PHRASES, Phrases
+from unembed.model.trigrams import PHRASES, Phrases
 from unembed.model.vocabulary import Vocabulary
 from unembed.storage import atomic_folder, digest_file, read_checked, read_json, write_json
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.edits import Entries
 from unembed.search.error_model import Floats

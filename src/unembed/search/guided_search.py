@@ -20,7 +20,7 @@ from unembed.decode.score import score_texts
 from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.candidate_reader import CandidateReader
 from unembed.search.edits import Entries

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.candidate_reader import CandidateReader, trigram_log_probs
 from unembed.search.edits import Entries, moves

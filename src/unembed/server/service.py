@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from fastapi import Request
 
-from unembed.decode.options import check_options
 from unembed.decode.registry import look_up
+from unembed.decode.strategy_options import check_options
 from unembed.search.settings import GuidedSettings
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine, Inverted

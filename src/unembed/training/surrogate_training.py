@@ -18,7 +18,7 @@ from torch import Tensor
 
 from unembed.encoders.bert import BertConfig, Run
 from unembed.encoders.fetch import require_fetched
-from unembed.encoders.surrogate import (
+from unembed.encoders.surrogate_encoder import (
     CONFIG,
     Surrogate,
     SurrogateConfig,

@@ -11,7 +11,7 @@ from typing import Any
 from unembed.encoders.base import Encoder
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE_FILES, TOKENIZER, WEIGHTS
-from unembed.model.phrases import PHRASES
+from unembed.model.trigrams import PHRASES
 from unembed.storage import digest_file, digest_json
 
 

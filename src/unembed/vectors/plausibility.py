@@ -11,7 +11,7 @@ from unembed.model.checkpoint import Checkpoint
 
 # A norm is usual within this many standard deviations of the mean, or this share of the mean.
 NORM_SPREADS, NORM_SHARE = 8.0, 0.02
-# The whitened energy of the model's own encoder's vectors lies between these: benchmarks/plausibility.py
+# The whitened energy of the model's own encoder's vectors lies between these: benchmarks/plausible_range.py
 # measures it.
 LEAST_ENERGY, MOST_ENERGY = 0.05, 4.25
 

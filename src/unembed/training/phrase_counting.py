@@ -20,7 +20,7 @@ from unembed.data.sources import parse_source
 from unembed.data.split import SPLITS, split_labels
 from unembed.errors import DataError, UsageError
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.progress import progress_bar
 from unembed.text import tokenise
 

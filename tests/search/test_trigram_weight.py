@@ -10,7 +10,7 @@ from counting import CountingEncoder
 
 import toy
 from unembed import Inverter
-from unembed.model.phrases import Phrases
+from unembed.model.trigrams import Phrases
 from unembed.search import guided_search as module
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.edits import moves

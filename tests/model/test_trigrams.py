@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unembed.errors import DataError, MismatchError
-from unembed.model import phrases as module
-from unembed.model.phrases import DISCOUNT, RATIO, SMOOTHING, Phrases
+from unembed.model import trigrams as module
+from unembed.model.trigrams import DISCOUNT, RATIO, SMOOTHING, Phrases
 from unembed.model.vocabulary import UNKNOWN, Vocabulary
 
 SIZE = 5

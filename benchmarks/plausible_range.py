@@ -1,7 +1,7 @@
 """How well vectors of another encoder can be told from the model's own: where the warning's threshold lies.
 
-    python benchmarks/plausibility.py --texts sentences.txt.gz
-    python benchmarks/plausibility.py --texts a.txt.gz --foreign b.txt.gz --other mpnet
+    python benchmarks/plausible_range.py --texts sentences.txt.gz
+    python benchmarks/plausible_range.py --texts a.txt.gz --foreign b.txt.gz --other mpnet
 
 The first texts stand for the training data: mean and covariance are measured on their vectors. The table
 shows the whitened energy (about 1 on the training data) of held-out texts, of texts of other kinds, and of

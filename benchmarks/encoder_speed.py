@@ -1,8 +1,8 @@
 """How fast the bundled encoder encodes, beside sentence-transformers, on the same texts in the same run.
 
-    python benchmarks/encode.py                                made-up sentences
-    python benchmarks/encode.py --texts sentences.txt.gz       your own, one a line
-    python benchmarks/encode.py --json
+    python benchmarks/encoder_speed.py                                made-up sentences
+    python benchmarks/encoder_speed.py --texts sentences.txt.gz       your own, one a line
+    python benchmarks/encoder_speed.py --json
 
 Repetitions alternate (peak, ours, theirs, peak; then theirs first), because a busy machine drifts; the
 figure is the median of the repetitions' ratios. "Share of peak" is ours' matrix arithmetic a second

@@ -1,7 +1,7 @@
 """What a model lacks: each part of it alone, the others given.
 
-    python benchmarks/parts.py --data data/short --min-tokens 4 --max-tokens 16
-    python benchmarks/parts.py --model runs/short/best --data data/short --samples 500 --json
+    python benchmarks/model_parts.py --data data/short --min-tokens 4 --max-tokens 16
+    python benchmarks/model_parts.py --model runs/short/best --data data/short --samples 500 --json
 
 Texts of the test split, their length known unless said otherwise, one token a pass, the surest first:
 
