@@ -274,8 +274,8 @@ class Inverter:
         plausible = PlausibilityCheck(self.checkpoint) if config.check else None
         # A search remembers megabytes of each vector; and each has many proposals, which fill a pass anyway.
         together = config.batch_size * (1 if strategy.needs_encoder else WINDOW)
+        first = 0
         for batch in windows(vectors, together):
-            first = run.first_row
             check_dimension(batch, self.dimension)
             reasons = unusable(batch)  # [n]
             good = np.array([reason is None for reason in reasons], dtype=bool)  # [n]
@@ -286,10 +286,11 @@ class Inverter:
             lengths = _lengths(config.lengths, first, len(batch))
             if lengths is not None:
                 lengths = lengths[torch.from_numpy(good)]
+            run.rows = (first + good.nonzero()[0]).tolist()
             found = iter(strategy.invert(run, batch[good], lengths))
             for reason in reasons:
                 yield next(found) if reason is None else _not_inverted(reason)
-            run.first_row = first + len(batch)
+            first += len(batch)
 
     def round_trip(
         self, texts: Sequence[str], config: InvertConfig | None = None, **fields: Any

@@ -6,7 +6,7 @@ A new strategy is one file and one line here: a decoder in `decode/registry.py`,
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,11 @@ class Entry:
     """A strategy as the registry knows it."""
 
     options: type[Any]  # a dataclass or pydantic model: its fields are the strategy's options
-    build: Callable[[Any], Strategy]
-    needs_encoder: bool = False
+    strategy: type[Any]  # a `Strategy`, made from the options
+
+    @property
+    def needs_encoder(self) -> bool:
+        return bool(self.strategy.needs_encoder)
 
     @property
     def summary(self) -> str:
@@ -39,11 +42,12 @@ class Entry:
 
 STRATEGIES: dict[str, Entry] = {
     **{name: Entry(decoder, Decoding) for name, decoder in DECODERS.items()},
-    "guided": Entry(GuidedSettings, Guided, needs_encoder=True),
+    "guided": Entry(GuidedSettings, Guided),
 }
 
 
 def make_strategy(name: str, options: Mapping[str, Any] | None = None) -> Strategy:
     """The strategy of that name; an unknown name or option is an error that lists the known ones."""
     entry = look_up(name, STRATEGIES)
-    return entry.build(check_options(name, entry.options, options or {}))
+    made: Strategy = entry.strategy(check_options(name, entry.options, options or {}))
+    return made

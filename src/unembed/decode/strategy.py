@@ -6,6 +6,7 @@ A new strategy is a file that implements `Strategy` and one line in `unembed/str
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from unembed.decode.base import Decoder
 from unembed.decode.invert_batch import invert_batch
-from unembed.decode.observer import Observer, Update
+from unembed.decode.observer import Observer
 from unembed.decode.result import Inversion
 from unembed.encoders.base import Encoder
 from unembed.invert_config import InvertConfig
@@ -34,7 +35,7 @@ class InversionRun:
     prefilter: Encoder | None = None  # a surrogate that looks at texts before the encoder is called
     phrases: Phrases | None = None
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
-    first_row: int = 0  # of the batch at hand, among all vectors of the stream
+    rows: Sequence[int] = ()  # which vectors of the stream the batch at hand holds
     started: float = field(default_factory=lambda: time.monotonic())
 
     @property
@@ -44,15 +45,11 @@ class InversionRun:
 
     @property
     def batch_observer(self) -> Observer | None:
-        """The observer, told rows among all vectors of the stream rather than of the batch."""
-        observe, first = self.observe, self.first_row
-        if observe is None or not first:
-            return observe
-        return lambda updates: observe([_shifted(one, first) for one in updates])
-
-
-def _shifted(update: Update, first: int) -> Update:
-    return replace(update, row=update.row + first)
+        """The observer, told rows of the stream instead of rows of the batch."""
+        observe, rows = self.observe, self.rows
+        if observe is None:
+            return None
+        return lambda updates: observe([replace(one, row=rows[one.row]) for one in updates])
 
 
 class Strategy(Protocol):
