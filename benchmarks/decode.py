@@ -27,6 +27,7 @@ import torch
 from torch import Tensor
 
 from unembed.decode import DECODERS, Decoder, State, decode, make_decoder
+from unembed.invert_config import InversionOptions
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
 
@@ -89,9 +90,8 @@ def ours(
     shortlist: int = 0,
 ) -> Tensor:
     lengths, seeds = torch.full((len(vectors),), length), torch.arange(len(vectors))
-    return decode(
-        denoiser, vectors, lengths, decoder, steps=steps, seeds=seeds, kv_cache=kv_cache, shortlist=shortlist
-    ).tokens
+    options = InversionOptions(steps=steps, kv_cache=kv_cache, shortlist=shortlist)
+    return decode(denoiser, vectors, lengths, decoder, options, seeds=seeds).tokens
 
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from transformers import T5Config, T5EncoderModel, T5ForConditionalGeneration
 
 from unembed.decode import decode, make_decoder
+from unembed.invert_config import InversionOptions
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
 
@@ -116,7 +117,7 @@ def main() -> None:
         theirs.invert(e, options.steps)
 
     def run_ours() -> None:
-        decode(denoiser, e, lengths, decoder, steps=options.denoising_steps)
+        decode(denoiser, e, lengths, decoder, InversionOptions(steps=options.denoising_steps))
 
     theirs.invert(e, 1)  # warm both up
     run_ours()

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unembed.decode import DECODERS, Decoded, decode, decode_all, make_decoder
 from unembed.decode.denoising_loop import NOTHING, Step
+from unembed.invert_config import InversionOptions
 from unembed.model.denoiser import Denoiser
 
 pytestmark = [
@@ -37,12 +38,10 @@ def run(
         vectors,
         torch.full((len(vectors),), length),
         make_decoder(name),
-        steps=steps,
+        InversionOptions(steps=steps, guidance=guidance, **saving),
         seeds=torch.arange(len(vectors)) + 1000 * seed,
         trace=trace,
         banned=[UNKNOWN],
-        guidance=guidance,
-        **saving,
     )
 
 
@@ -90,11 +89,10 @@ def test_a_batch_of_one_equals_a_batch_of_many(
             vectors[row : row + 1],
             torch.tensor([9]),
             make_decoder(name),
-            steps=steps,
+            InversionOptions(steps=steps, **saving),
             seeds=torch.tensor([row]),
             trace=True,
             banned=[UNKNOWN],
-            **saving,
         )
         assert one.trace is not None
         assert torch.equal(one.tokens[0], many.tokens[row])
@@ -146,13 +144,13 @@ def test_guidance_counts_twice(given: Denoiser, vectors: Tensor, name: str, savi
 def test_any_lengths_in_their_order(given: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
     lengths = torch.tensor([3, 7, 1, 7, 14, 3, 2, 7, 9])
     seeds = torch.arange(9)
-    options = {"steps": 4, "banned": [UNKNOWN], "trace": True, **saving}
-    out = decode_all(given, vectors, lengths, make_decoder(name), batch=2, seeds=seeds, **options)
+    options, more = InversionOptions(steps=4, **saving), {"banned": [UNKNOWN], "trace": True}
+    out = decode_all(given, vectors, lengths, make_decoder(name), options, batch=2, seeds=seeds, **more)
     assert torch.equal((out.tokens >= 0).sum(dim=1), lengths)
     for row, length in enumerate(lengths.tolist()):
         one = decode(
-            given, vectors[row : row + 1], lengths[row : row + 1], make_decoder(name),
-            seeds=seeds[row : row + 1], **options,
+            given, vectors[row : row + 1], lengths[row : row + 1], make_decoder(name), options,
+            seeds=seeds[row : row + 1], **more,
         )  # fmt: skip
         assert torch.equal(out.tokens[row, :length], one.tokens[0])
         assert (out.tokens[row, length:] == -1).all()
@@ -162,7 +160,9 @@ def test_any_lengths_in_their_order(given: Denoiser, vectors: Tensor, name: str,
 
 
 def test_nothing_in_nothing_out(given: Denoiser, vectors: Tensor, name: str, saving: Saving) -> None:
-    out = decode_all(given, vectors[:0], torch.zeros(0).long(), make_decoder(name), **saving)
+    out = decode_all(
+        given, vectors[:0], torch.zeros(0).long(), make_decoder(name), InversionOptions(**saving)
+    )
     assert len(out.tokens) == len(out.score) == 0
 
 
@@ -179,8 +179,10 @@ def test_a_watcher_sees_every_step_and_may_give_up(
         return (step.rows != 1) | (step.number < 2)
 
     decoder = make_decoder(name)
-    plain = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds, **saving)
-    watched = decode_all(given, vectors, lengths, decoder, steps=None, seeds=seeds, watch=watch, **saving)
+    plain = decode_all(given, vectors, lengths, decoder, InversionOptions(**saving), seeds=seeds)
+    watched = decode_all(
+        given, vectors, lengths, decoder, InversionOptions(**saving), seeds=seeds, watch=watch
+    )
     for row, length in enumerate(lengths.tolist()):
         assert (seen[row][0] == given.config.mask_id).all()
         if row == 1:

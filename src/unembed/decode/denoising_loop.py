@@ -7,7 +7,7 @@ decoder wants them, and a finished sequence leaves the batch.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -16,8 +16,10 @@ from torch import Tensor
 from unembed.decode.base import Decoder, State
 from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.noise import combine
+from unembed.invert_config import InversionOptions
 from unembed.model.denoiser import Denoiser
 
+DEFAULTS = InversionOptions()
 NOTHING = -1  # beyond a sequence's length, where sequences of different lengths share a tensor
 
 
@@ -61,32 +63,26 @@ def decode(
     vectors: Tensor,
     lengths: Tensor,
     decoder: Decoder,
+    options: InversionOptions = DEFAULTS,
     *,
-    steps: int | None = None,
     generator: torch.Generator | None = None,
     seeds: Tensor | None = None,
     trace: bool = False,
     banned: Sequence[int] = (),
-    guidance: float = 0.0,
     end: int | None = None,
     start: Tensor | None = None,
     watch: Watcher | None = None,
-    kv_cache: bool = False,
-    shortlist: int = 0,
 ) -> Decoded:
     """Texts of equal length out of vectors [B, D], from all positions masked.
 
     `seeds` [B] are what each sequence's random numbers are made of; without them they are drawn from
-    `generator`. `banned` entries are never produced. `guidance` above 0 extrapolates away from what the
-    model would say without the vector, at twice the passes. Where texts have an `end` token, what
-    comes after it does not count when hypotheses are compared. `start` [B, L] gives some of the tokens,
-    and the others as masks: at least one a text.
+    `generator`. `banned` entries are never produced. Where texts have an `end` token, what comes after it
+    does not count when hypotheses are compared. `start` [B, L] gives some of the tokens, and the others as
+    masks: at least one per text.
 
-    Two approximations save arithmetic. `kv_cache` computes a token that stands only once, in the pass after
-    it was revealed. A `shortlist` above 0 leaves a sequence that many words after its first pass, with
-    strategies that ask for all masks in every pass.
+    Of the options, `steps`, `guidance`, `kv_cache` and `shortlist` count here.
     """
-    batch, mask_id = len(vectors), denoiser.config.mask_id
+    batch = len(vectors)
     if denoiser.config.length == "fixed":
         lengths = torch.full((batch,), denoiser.config.max_length, device=vectors.device)
     length = int(lengths[0]) if batch else 0
@@ -94,75 +90,119 @@ def decode(
         raise ValueError("one batch holds sequences of one length; decode_all sorts them")
     if seeds is None:
         seeds = torch.randint(2**62, (batch,), generator=generator).to(vectors.device)
-    width = decoder.width
-    rows = torch.arange(batch * width, device=vectors.device)  # [B * width] still in the batch
-    sequence = rows // width  # [B * width] whose hypothesis a row is
     if start is None:
-        start = torch.full((batch, length), mask_id, dtype=torch.long, device=vectors.device)
-    tokens = start.repeat_interleave(width, dim=0)  # [B * width, L]
-    state = whole = State(
-        tokens=tokens,
-        log_prob=torch.zeros(tokens.shape, device=vectors.device),
-        seeds=_hypothesis_seeds(seeds, width),
-        mask_id=mask_id,
-        steps=decoder.passes(length, steps) // width,
+        shape = (batch, length)
+        start = torch.full(shape, denoiser.config.mask_id, dtype=torch.long, device=vectors.device)
+    model = ConditionedDenoiser.read(
+        denoiser, vectors, lengths, banned, options.guidance, kv_cache=options.kv_cache
     )
-    model = ConditionedDenoiser.read(denoiser, vectors, lengths, banned, guidance, kv_cache=kv_cache)
-    model = model if width == 1 else model.select(sequence)
-    passes = torch.zeros(batch, dtype=torch.long, device=vectors.device)
-    frames = [whole.tokens]
-    given_up = torch.zeros(batch * width, dtype=torch.bool, device=vectors.device)
-    while len(rows):
-        if watch is not None:
-            wanted_rows = _ask(watch, state, sequence[rows], width, end)  # [B]
-            if not bool(wanted_rows.all()):
-                given_up[rows[~wanted_rows]] = True
-                keep = wanted_rows.nonzero().squeeze(1)
-                state, model, rows = state.select(keep), model.select(keep), rows[keep]
-        if not len(rows) or state.step >= state.steps:
-            break
-        wanted = decoder.wanted(state)  # [B, L]
-        logits = model.logits(state.tokens, decoder.time(state), wanted)  # [M, V]
-        state = decoder.step(
-            logits, wanted, replace(state, origin=torch.arange(len(rows), device=rows.device))
+    loop = _Loop(model, decoder, start, seeds, options, end=end, trace=trace, watch=watch)
+    while loop.wants_another_step():
+        loop.step()
+    return loop.result(lengths)
+
+
+class _Loop:
+    """A batch of sequences on its way from masks to texts. Finished sequences leave it."""
+
+    def __init__(
+        self,
+        model: ConditionedDenoiser,
+        decoder: Decoder,
+        start: Tensor,
+        seeds: Tensor,
+        options: InversionOptions,
+        *,
+        end: int | None,
+        trace: bool,
+        watch: Watcher | None,
+    ) -> None:
+        batch, length = start.shape
+        self.decoder, self.width, self.options = decoder, decoder.width, options
+        self.end, self.trace, self.watch = end, trace, watch
+        self.rows = torch.arange(batch * self.width, device=start.device)  # [R] still in the batch
+        self.sequence = self.rows // self.width  # [B * width] whose hypothesis a row is
+        tokens = start.repeat_interleave(self.width, dim=0)  # [B * width, L]
+        # `state` holds the rows that are still in the batch, `whole` all of them.
+        self.state = self.whole = State(
+            tokens=tokens,
+            log_prob=torch.zeros(tokens.shape, device=start.device),
+            seeds=_hypothesis_seeds(seeds, self.width),
+            mask_id=model.denoiser.config.mask_id,
+            steps=decoder.passes(length, options.steps) // self.width,
         )
-        state = replace(state, tokens=model.spell(state.tokens, wanted))
+        self.model = model if self.width == 1 else model.select(self.sequence)
+        self.passes = torch.zeros(batch, dtype=torch.long, device=start.device)
+        self.frames = [tokens]
+        self.given_up = torch.zeros(batch * self.width, dtype=torch.bool, device=start.device)
+
+    def wants_another_step(self) -> bool:
+        """Let the watcher give sequences up; then whether any is left that is not finished."""
+        if self.watch is not None and len(self.rows):
+            wanted = _ask(self.watch, self.state, self.sequence[self.rows], self.width, self.end)  # [R]
+            self.given_up[self.rows[~wanted]] = True
+            self._keep(wanted)
+        return len(self.rows) > 0 and self.state.step < self.state.steps
+
+    def step(self) -> None:
+        """One denoising step: logits where the decoder wants them, its decision, and who leaves."""
+        decoder, state, rows = self.decoder, self.state, self.rows
+        wanted = decoder.wanted(state)  # [R, L]
+        logits = self.model.logits(state.tokens, decoder.time(state), wanted)  # [M, V]
+        origin = torch.arange(len(rows), device=rows.device)
+        state = decoder.step(logits, wanted, replace(state, origin=origin))
+        state = replace(state, tokens=self.model.spell(state.tokens, wanted))
         assert state.origin is not None
-        model = model.follow(state.origin)
-        if shortlist and model.own is None and decoder.asks_all:
-            model = model.shorten(logits, wanted, shortlist)
-        passes.index_add_(0, sequence[rows], wanted.any(dim=1).long() * model.cost)
-        whole = replace(
-            whole,
-            tokens=whole.tokens.index_copy(0, rows, state.tokens),
-            log_prob=whole.log_prob.index_copy(0, rows, state.log_prob),
+        self.model = self.model.follow(state.origin)
+        if self.options.shortlist and self.model.own is None and decoder.asks_all:
+            self.model = self.model.shorten(logits, wanted, self.options.shortlist)
+        self.passes.index_add_(0, self.sequence[rows], wanted.any(dim=1).long() * self.model.cost)
+        self.whole = replace(
+            self.whole,
+            tokens=self.whole.tokens.index_copy(0, rows, state.tokens),
+            log_prob=self.whole.log_prob.index_copy(0, rows, state.log_prob),
         )
-        if trace:
-            frames = [frame.index_copy(0, rows, frame[rows[state.origin]]) for frame in frames]
-            frames.append(whole.tokens)
+        if self.trace:
+            self.frames = [frame.index_copy(0, rows, frame[rows[state.origin]]) for frame in self.frames]
+            self.frames.append(self.whole.tokens)
+        self.state = replace(state, step=state.step + 1)
+        self._leave()
+
+    def _leave(self) -> None:
+        """Finished sequences leave the batch, after the watcher has seen them."""
         # Hypotheses of one sequence stay together: they are compared with each other.
-        going = ~state.finished.view(-1, width).all(dim=1).repeat_interleave(width)  # [B]
-        state = replace(state, step=state.step + 1)
-        if watch is not None and not bool(going.all()):
+        going = ~self.state.finished.view(-1, self.width).all(dim=1).repeat_interleave(self.width)  # [R]
+        if self.watch is not None and not bool(going.all()):
             done = (~going).nonzero().squeeze(1)
-            _ask(watch, state.select(done), sequence[rows[done]], width, end)
-        if not bool(going.all()):
-            keep = going.nonzero().squeeze(1)
-            state, model, rows = state.select(keep), model.select(keep), rows[keep]
-    whole = replace(whole, tokens=whole.tokens.masked_fill(given_up[:, None], NOTHING))
-    if bool(whole.masked.any()):
-        raise RuntimeError(f"the decoder '{decoder.name}' left masks behind")
-    best = _best_rows(whole, width, end)  # [B]
-    rest = torch.ones(len(whole.tokens), dtype=torch.bool, device=vectors.device).index_fill_(0, best, False)
-    return Decoded(
-        tokens=whole.tokens[best],
-        log_prob=whole.log_prob[best],
-        lengths=lengths,
-        forward_passes=passes,
-        trace=_story(torch.stack(frames, dim=1)[best]) if trace else None,
-        others=whole.tokens[rest].view(batch, width - 1, length),
-        others_log_prob=whole.log_prob[rest].view(batch, width - 1, length),
-    )
+            rows = self.sequence[self.rows[done]]
+            _ask(self.watch, self.state.select(done), rows, self.width, self.end)
+        self._keep(going)
+
+    def _keep(self, wanted: Tensor) -> None:
+        """Only these rows [R] stay in the batch."""
+        if not bool(wanted.all()):
+            keep = wanted.nonzero().squeeze(1)
+            self.state, self.model = self.state.select(keep), self.model.select(keep)
+            self.rows = self.rows[keep]
+
+    def result(self, lengths: Tensor) -> Decoded:
+        """What came out, in the order of the vectors."""
+        whole = replace(self.whole, tokens=self.whole.tokens.masked_fill(self.given_up[:, None], NOTHING))
+        if bool(whole.masked.any()):
+            raise RuntimeError(f"the decoder '{self.decoder.name}' left masks behind")
+        best = _best_rows(whole, self.width, self.end)  # [B]
+        rest = torch.ones(len(whole.tokens), dtype=torch.bool, device=best.device)
+        rest = rest.index_fill_(0, best, False)
+        shape = (len(best), self.width - 1, whole.tokens.shape[1])
+        return Decoded(
+            tokens=whole.tokens[best],
+            log_prob=whole.log_prob[best],
+            lengths=lengths,
+            forward_passes=self.passes,
+            trace=_story(torch.stack(self.frames, dim=1)[best]) if self.trace else None,
+            others=whole.tokens[rest].view(shape),
+            others_log_prob=whole.log_prob[rest].view(shape),
+        )
 
 
 @torch.no_grad()
@@ -171,18 +211,15 @@ def decode_all(
     vectors: Tensor,
     lengths: Tensor,
     decoder: Decoder,
+    options: InversionOptions = DEFAULTS,
     *,
     batch: int = 64,
-    steps: int | None = None,
     seeds: Tensor | None = None,
     generator: torch.Generator | None = None,
     trace: bool = False,
     banned: Sequence[int] = (),
-    guidance: float = 0.0,
     end: int | None = None,
     watch: Watcher | None = None,
-    kv_cache: bool = False,
-    shortlist: int = 0,
 ) -> Decoded:
     """The same for texts of any lengths: sorted into batches of one length, returned in their order."""
     count = len(vectors)
@@ -197,33 +234,35 @@ def decode_all(
     others_log_prob = log_prob[:, None].repeat(1, decoder.width - 1, 1)
     passes = torch.zeros(count, dtype=torch.long, device=vectors.device)
     traces: dict[int, tuple[Tensor, ...]] = {}
-    for length in sorted(set(lengths.tolist())):
-        bucket = (lengths == length).nonzero().squeeze(1)
-        for rows in bucket.split(batch):
-            part = decode(
-                denoiser,
-                vectors[rows],
-                lengths[rows],
-                decoder,
-                steps=steps,
-                seeds=seeds[rows],
-                trace=trace,
-                banned=banned,
-                guidance=guidance,
-                end=end,
-                watch=None if watch is None else _renumber(watch, rows),
-                kv_cache=kv_cache,
-                shortlist=shortlist,
-            )
-            tokens[rows, :length] = part.tokens
-            log_prob[rows, :length] = part.log_prob
-            others[rows, :, :length] = part.others
-            others_log_prob[rows, :, :length] = part.others_log_prob
-            passes[rows] = part.forward_passes
-            if part.trace is not None:
-                traces.update(zip(rows.tolist(), part.trace, strict=True))
+    for rows in _equal_lengths(lengths, batch):
+        length = int(lengths[rows[0]])
+        part = decode(
+            denoiser,
+            vectors[rows],
+            lengths[rows],
+            decoder,
+            options,
+            seeds=seeds[rows],
+            trace=trace,
+            banned=banned,
+            end=end,
+            watch=None if watch is None else _renumber(watch, rows),
+        )
+        tokens[rows, :length] = part.tokens
+        log_prob[rows, :length] = part.log_prob
+        others[rows, :, :length] = part.others
+        others_log_prob[rows, :, :length] = part.others_log_prob
+        passes[rows] = part.forward_passes
+        if part.trace is not None:
+            traces.update(zip(rows.tolist(), part.trace, strict=True))
     story = tuple(traces[row] for row in range(count)) if trace else None
     return Decoded(tokens, log_prob, lengths, passes, story, others, others_log_prob)
+
+
+def _equal_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
+    """Rows of equal length, at most `batch` at a time, the shortest first.  # [R] each"""
+    for length in sorted(set(lengths.tolist())):
+        yield from (lengths == length).nonzero().squeeze(1).split(batch)
 
 
 def _ask(watch: Watcher, state: State, sequence: Tensor, width: int, end: int | None) -> Tensor:

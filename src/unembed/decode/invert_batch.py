@@ -78,16 +78,13 @@ def invert_batch(
         vectors[owner.to(device)],
         lengths.to(device),
         decoder,
+        config,
         batch=max(1, config.batch_size // decoder.width),
-        steps=config.steps,
         seeds=combine(vector_seeds(batch, config.seed)[owner], lengths).to(device),
         trace=config.trace,
         banned=[checkpoint.vocabulary.unknown],
-        guidance=config.guidance,
         end=checkpoint.vocabulary.end if checkpoint.vocabulary.fixed_length else None,
         watch=None if observe is None else _as_watcher(checkpoint, observe, owner),
-        kv_cache=config.kv_cache,
-        shortlist=config.shortlist,
     )
     candidates = _candidates(checkpoint, decoded, length_log_prob)
     return _rank(checkpoint, decoded, owner, candidates, config.n_best, length_known)

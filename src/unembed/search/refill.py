@@ -13,6 +13,7 @@ from torch import Tensor
 from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
 from unembed.decode.choose import sampled
 from unembed.decode.denoising_loop import decode
+from unembed.invert_config import InversionOptions
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import MASK, Entries
 from unembed.search.masked_texts import as_tokens, banned_entries
@@ -63,11 +64,11 @@ def refill(
                 torch.from_numpy(vectors[rows]).to(device),
                 torch.full((len(rows),), length, device=device),
                 Refill(temperature),
-                steps=steps,
+                # The KV cache is an approximation that the encoder judges like everything else.
+                InversionOptions(steps=steps, kv_cache=True),
                 seeds=seeds[rows].to(device),
                 banned=banned_entries(checkpoint),
                 start=as_tokens(checkpoint, [texts[row] for row in rows]),
-                kv_cache=True,  # an approximation that the encoder judges like everything else
             )
             passes[rows] = decoded.forward_passes.cpu().numpy()
             for row, tokens in zip(rows, decoded.tokens[:, :length].tolist(), strict=True):
