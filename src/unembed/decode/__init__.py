@@ -1,4 +1,4 @@
-"""From a vector to tokens: one loop that runs the model, one file a strategy that decides.
+"""From a vector to tokens: one loop that runs the model, one file per strategy that decides.
 
 >>> decoder = make_decoder("confidence")
 >>> decode(denoiser, vectors, lengths, decoder, steps=8).tokens

@@ -14,8 +14,8 @@ from unembed.decode.base import Decoder, State
 class Alternatives:
     """`count` hypotheses of a strategy that makes one: the first is the strategy's own.
 
-    The others begin with the second, third, ... likeliest token at the place that the first pass was
-    least sure of, and go on as the strategy does.
+    The others start with the second, third, ... likeliest token at the position that the first pass was
+    least sure of, and continue as the strategy does.
     """
 
     inner: Decoder
@@ -53,8 +53,8 @@ class Alternatives:
         here = logits[fork[wanted]]  # [R, V], one for each row that revealed something
         number = (torch.arange(len(fork), device=fork.device) % self.count)[fork.any(dim=1)]  # [R]
         top, token = here.topk(min(self.count, here.shape[1]), dim=1)  # [R, K]
-        place = number.clamp(max=top.shape[1] - 1)[:, None]  # [R, 1]
-        log_prob = (top.gather(1, place) - here.logsumexp(dim=1, keepdim=True)).squeeze(1)  # [R]
+        choice = number.clamp(max=top.shape[1] - 1)[:, None]  # [R, 1]
+        log_prob = (top.gather(1, choice) - here.logsumexp(dim=1, keepdim=True)).squeeze(1)  # [R]
         other = fork & (torch.arange(len(fork), device=fork.device) % self.count > 0)[:, None]  # [B, L]
         keep = number > 0  # the first is the strategy's own, sampled or not
-        return after.reveal(other, token.gather(1, place).squeeze(1)[keep], log_prob[keep])
+        return after.reveal(other, token.gather(1, choice).squeeze(1)[keep], log_prob[keep])

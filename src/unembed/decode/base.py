@@ -38,7 +38,7 @@ class State:
         return uniform(self.seeds, self.tokens.shape[1], self.step, channel)
 
     def reveal(self, where: Tensor, tokens: Tensor, log_prob: Tensor) -> State:
-        """Write tokens [M] at the M places that `where` [B, L] marks."""
+        """Write tokens [M] at the M positions that `where` [B, L] marks."""
         return replace(
             self,
             tokens=self.tokens.masked_scatter(where, tokens),
@@ -65,7 +65,7 @@ class State:
 
 
 class Decoder(Protocol):
-    """A strategy. The contract test says what every one of them keeps to."""
+    """A strategy. The contract test (tests/decode/test_contract.py) says what each must keep to."""
 
     @property
     def name(self) -> str:
@@ -73,23 +73,23 @@ class Decoder(Protocol):
 
     @property
     def width(self) -> int:
-        """Hypotheses a sequence that are decoded side by side; the best is kept. 1 for most."""
+        """Hypotheses per sequence, decoded side by side; the best one is returned. 1 for most."""
 
     @property
     def asks_all(self) -> bool:
         """Whether it has one hypothesis, and every step of it wants logits at all masks."""
 
     def passes(self, length: int, steps: int | None) -> int:
-        """Forward passes a sequence of `length` takes at most: `width` a step."""
+        """Forward passes that a sequence of `length` takes at most: `width` per step."""
 
     def time(self, state: State) -> Tensor:
-        """What the model is told as t: the share that is masked, for a model trained on shares.  # [B]"""
+        """The t that the model gets: the share that is masked, for a model trained on shares.  # [B]"""
 
     def wanted(self, state: State) -> Tensor:
         """Where this step needs logits: no others are computed.  # [B, L]"""
 
     def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
-        """One denoising step. logits: [M, V] at the M wanted places, row by row."""
+        """One denoising step. logits: [M, V] at the M wanted positions, row by row."""
 
 
 class BaseDecoder:
@@ -106,7 +106,7 @@ class BaseDecoder:
 
 
 def steps_for(length: int, steps: int | None) -> int:
-    """At least one step, at most one a token; None is one a token."""
+    """At least one step, at most one per token; None is one per token."""
     return length if steps is None else max(1, min(steps, length))
 
 
@@ -117,7 +117,7 @@ def share_now(left: Tensor, state: State) -> Tensor:
 
 
 def spread(values: Tensor, where: Tensor, fill: float) -> Tensor:
-    """Values [M] at the M places of `where` [B, L], `fill` elsewhere.  # [B, L]"""
+    """Values [M] at the M positions of `where` [B, L], `fill` elsewhere.  # [B, L]"""
     return torch.full(where.shape, fill, dtype=values.dtype, device=values.device).masked_scatter(
         where, values
     )

@@ -1,4 +1,4 @@
-"""Beam: several hypotheses side by side, the likeliest kept, the surest positions first."""
+"""Beam: several hypotheses side by side, the likeliest survive, the surest positions first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
 class Beam(BaseDecoder):
     """Each hypothesis reveals its surest positions and branches at the least sure of those.
 
-    Of the `width * branches` that this makes, the `width` of highest log-probability go on. `steps` is
+    Of the `width * branches` that this makes, the `width` of highest log-probability survive. `steps` is
     the budget of passes for all hypotheses together, so that strategies compare at equal cost.
     """
 
@@ -36,11 +36,11 @@ class Beam(BaseDecoder):
         chosen = now[wanted]  # [M]
         after = state.reveal(now, token[chosen, 0], log_p[chosen, 0])
         fork = sure.masked_fill(~now, torch.inf).argmin(dim=1)  # [B] the least sure that is revealed
-        place = torch.zeros_like(now).scatter_(1, fork[:, None], True)[wanted]  # [M], one a row
-        return self._keep(after, fork, token[place], log_p[place])
+        forks = torch.zeros_like(now).scatter_(1, fork[:, None], True)[wanted]  # [M] one per row
+        return self._keep(after, fork, token[forks], log_p[forks])
 
     def _keep(self, after: State, fork: Tensor, token: Tensor, log_p: Tensor) -> State:
-        """The best of all branches. fork: [B] a place; token, log_p: [B, K] what may stand there."""
+        """The best of all branches. fork: [B] a position; token, log_p: [B, K] what may stand there."""
         rows, branches = token.shape
         total = after.log_prob.sum(dim=1)[:, None] - log_p[:, :1] + log_p  # [B, K]
         groups = total.view(-1, self.width, branches)  # [G, W, K]

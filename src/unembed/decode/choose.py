@@ -15,8 +15,8 @@ def likeliest(logits: Tensor) -> tuple[Tensor, Tensor]:
 def sampled(logits: Tensor, draw: Tensor, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
     """A token of each row, drawn with `draw` [M] in (0, 1), and its log-probability.  # 2 x [M]
 
-    The inverse of the cumulative distribution: one random number a token instead of one a vocabulary
-    entry. The log-probability is the model's own, whatever the temperature.
+    The inverse of the cumulative distribution: one random number per token instead of one per
+    vocabulary entry. The log-probability is the model's own, whatever the temperature.
     """
     if temperature == 0.0:
         return likeliest(logits)

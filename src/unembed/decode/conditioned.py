@@ -1,4 +1,4 @@
-"""The model on one batch, with its bans and its guidance: tokens in, logits at wanted places out."""
+"""The model on one batch, with its bans and its guidance: tokens in, logits at wanted positions out."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class ConditionedDenoiser:
         *,
         kv_cache: bool = False,
     ) -> ConditionedDenoiser:
-        """Everything that depends on the vectors alone, once a sequence.
+        """Everything that depends on the vectors alone, once per sequence.
 
-        With `kv_cache`, for sequences of one length, later passes keep what earlier ones computed of
-        tokens that stand.
+        With `kv_cache`, for sequences of one length, later passes reuse the keys and values of tokens that
+        earlier passes revealed.
         """
         length = int(lengths[0]) if kv_cache and len(lengths) else None
 
@@ -72,7 +72,7 @@ class ConditionedDenoiser:
 
     @property
     def cost(self) -> int:
-        """Forward passes a step."""
+        """Forward passes per step."""
         return 1 if self.free is None else 2
 
     def select(self, rows: Tensor) -> ConditionedDenoiser:
@@ -95,16 +95,16 @@ class ConditionedDenoiser:
     def shorten(self, logits: Tensor, wanted: Tensor, size: int) -> ConditionedDenoiser:
         """The same, left with each sequence's likeliest words by these logits at all its masks.
 
-        logits: [M, V]; wanted: [B, L] with M places, some in every sequence
+        logits: [M, V]; wanted: [B, L] with M positions, some in every sequence
         """
         size = min(size, logits.shape[1] - len(self.banned))
         entries = likely_words(logits, wanted.nonzero()[:, 0], len(wanted), size)  # [B, S]
         return replace(self, own=WordShortlist.gather(self.denoiser, entries))
 
     def spell(self, tokens: Tensor, wanted: Tensor) -> Tensor:
-        """Entries for what a step wrote at wanted places, where it chose among each sequence's own words.
+        """Entries for what a step wrote at wanted positions, where it chose among each sequence's own words.
 
-        tokens, wanted: [B, L]; a place that is masked (again) stays so.  # [B, L]
+        tokens, wanted: [B, L]; a position that is masked (again) stays so.  # [B, L]
         """
         if self.own is None:
             return tokens
@@ -113,7 +113,7 @@ class ConditionedDenoiser:
         return torch.where(written, entries.gather(1, tokens.clamp(max=entries.shape[1] - 1)), tokens)
 
     def logits(self, tokens: Tensor, t: Tensor, wanted: Tensor) -> Tensor:
-        """tokens: [B, L]; t: [B]; wanted: [B, L] with M places; row by row.  # [M, V or S]"""
+        """tokens: [B, L]; t: [B]; wanted: [B, L] with M positions; row by row.  # [M, V or S]"""
         asked = wanted.any(dim=1)  # [B] nobody waits for a sequence that wants nothing
         if self.reading.kv_cache is None and not bool(asked.all()):
             rows = asked.nonzero().squeeze(1)

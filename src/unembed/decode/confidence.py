@@ -34,7 +34,7 @@ class Confidence(BaseDecoder):
 
 
 def surety(logits: Tensor, log_prob: Tensor, by: str) -> Tensor:
-    """How sure the model is at each place. log_prob: [M] of its likeliest token.  # [M]"""
+    """How sure the model is at each position. log_prob: [M] of its likeliest token.  # [M]"""
     if by == "probability":
         return log_prob
     two = logits.topk(2, dim=1).values  # [M, 2]

@@ -1,6 +1,6 @@
 """The denoising loop: it owns the model, the decoder owns the decisions.
 
-The vector is read once a sequence, the blocks run once a step, logits are computed only where the
+The vector is read once per sequence, the blocks run once per step, logits are computed only where the
 decoder wants them, and a finished sequence leaves the batch.
 """
 
@@ -31,7 +31,7 @@ class Decoded:
     log_prob: Tensor  # [B, L] of each token when it was revealed; 0 beyond a sequence's length
     lengths: Tensor  # [B]
     forward_passes: Tensor  # [B] evaluations of the blocks that this sequence took part in
-    trace: tuple[tuple[Tensor, ...], ...] | None  # a sequence: its tokens [L] before and after every step
+    trace: tuple[tuple[Tensor, ...], ...] | None  # per sequence: its tokens [L] before and after every step
     others: Tensor  # [B, W - 1, L] the other hypotheses' tokens, in no order; W is the decoder's width
     others_log_prob: Tensor  # [B, W - 1, L]
 
@@ -199,7 +199,7 @@ class _Loop:
             log_prob=whole.log_prob[best],
             lengths=lengths,
             forward_passes=self.passes,
-            trace=_story(torch.stack(self.frames, dim=1)[best]) if self.trace else None,
+            trace=_traces(torch.stack(self.frames, dim=1)[best]) if self.trace else None,
             others=whole.tokens[rest].view(shape),
             others_log_prob=whole.log_prob[rest].view(shape),
         )
@@ -255,8 +255,8 @@ def decode_all(
         passes[rows] = part.forward_passes
         if part.trace is not None:
             traces.update(zip(rows.tolist(), part.trace, strict=True))
-    story = tuple(traces[row] for row in range(count)) if trace else None
-    return Decoded(tokens, log_prob, lengths, passes, story, others, others_log_prob)
+    in_order = tuple(traces[row] for row in range(count)) if trace else None
+    return Decoded(tokens, log_prob, lengths, passes, in_order, others, others_log_prob)
 
 
 def _equal_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
@@ -266,7 +266,7 @@ def _equal_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
 
 
 def _ask(watch: Watcher, state: State, sequence: Tensor, width: int, end: int | None) -> Tensor:
-    """Show a step to the watcher, one row a sequence; its answer, one a hypothesis.  # [B * width]"""
+    """Show a step to the watcher, one row per sequence; its answer, one per hypothesis.  # [B * width]"""
     best = _best_rows(state, width, end)  # [B]
     step = Step(sequence[best], state.tokens[best], state.log_prob[best], state.step, state.steps)
     answer = watch(step)
@@ -276,7 +276,7 @@ def _ask(watch: Watcher, state: State, sequence: Tensor, width: int, end: int | 
 
 
 def _renumber(watch: Watcher, rows: Tensor) -> Watcher:
-    """The same watcher for a part of the vectors: it is told their numbers among all of them."""
+    """The same watcher for a part of the vectors: it gets their rows among all of them."""
     return lambda step: watch(replace(step, rows=rows[step.rows]))
 
 
@@ -298,7 +298,7 @@ def _best_rows(state: State, width: int, end: int | None) -> Tensor:
     return score.argmax(dim=1) + torch.arange(len(score), device=score.device) * width
 
 
-def _story(frames: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+def _traces(frames: Tensor) -> tuple[tuple[Tensor, ...], ...]:
     """Each sequence's own steps, before and after each, without those it sat out. frames: [B, T, L]"""
     out = []
     for sequence in frames:

@@ -1,4 +1,4 @@
-"""Entropy-bounded reveal (Ben-Hamu et al., 2025): as many tokens a pass as may be chosen independently."""
+"""Entropy-bounded reveal (Ben-Hamu et al., 2025): as many tokens per pass as may be chosen independently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EntropyBound(BaseDecoder):
     """Positions in the order of their entropy H, as long as `sum H - max H <= bound` (in nats).
 
     That difference bounds what is lost by not looking at the others' tokens. Easy texts take few
-    passes; a budget of `steps` is kept by revealing more than the bound allows.
+    passes. To finish within `steps`, it reveals more than the bound allows.
     """
 
     bound: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.5

@@ -38,7 +38,7 @@ class Euler(BaseDecoder):
 
 
 def euler_steps(length: int, steps: int | None) -> int:
-    """At least one; None is one a token. More steps than tokens are fine: most reveal nothing."""
+    """At least one; None is one per token. More steps than tokens are fine: most reveal nothing."""
     return length if steps is None else max(1, steps)
 
 

@@ -91,7 +91,7 @@ def invert_batch(
 
 
 def _needed(n_best: int, owner: Tensor) -> Tensor:
-    """Hypotheses a job that make `n_best` texts of each vector. owner: [J]  # [n]"""
+    """Hypotheses per job that make `n_best` texts of each vector. owner: [J]  # [n]"""
     jobs = torch.bincount(owner)  # [n]
     return torch.div(n_best + jobs - 1, jobs, rounding_mode="floor")
 
@@ -122,7 +122,7 @@ def _apart(
 
 
 def _renumbered(observe: Observer, rows: list[int]) -> Observer:
-    """The same observer for a part of the batch: it is told rows of the whole batch."""
+    """The same observer for a part of the batch: it gets rows of the whole batch."""
     return lambda updates: observe([replace(one, row=rows[one.row]) for one in updates])
 
 
@@ -225,10 +225,10 @@ def ranked_texts(
     return list(unique.values())
 
 
-def _frames(checkpoint: Checkpoint, story: tuple[Tensor, ...]) -> tuple[Frame, ...]:
+def _frames(checkpoint: Checkpoint, trace: tuple[Tensor, ...]) -> tuple[Frame, ...]:
     """A trace in the tokenizer's ids, each step readable."""
     out = []
-    for state in story:
+    for state in trace:
         tokens, _ = _revealed(checkpoint, state.tolist(), [0.0] * len(state))
         out.append(Frame(tuple(tokens), readable(checkpoint, tokens)))
     return tuple(out)

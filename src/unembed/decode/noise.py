@@ -1,4 +1,4 @@
-"""Random numbers that belong to a sequence, not to its place in a batch.
+"""Random numbers that belong to a sequence, not to its row in a batch.
 
 Each number is a hash of the sequence's seed, the step, the position and a channel. A sequence therefore
 draws the same numbers alone, among a thousand others, and after its neighbours have finished.
@@ -35,14 +35,14 @@ def combine(seeds: Tensor, *numbers: Tensor | int) -> Tensor:
 
 
 def uniform(seeds: Tensor, length: int, step: int, channel: int = 0) -> Tensor:
-    """One number in (0, 1) a position.  # [B, L]; seeds: [B]"""
-    place = torch.arange(length, device=seeds.device)  # [L]
-    bits = _shift(combine(seeds[:, None], step, channel, place), 64 - _BITS)  # [B, L]
+    """One number in (0, 1) per position.  # [B, L]; seeds: [B]"""
+    position = torch.arange(length, device=seeds.device)  # [L]
+    bits = _shift(combine(seeds[:, None], step, channel, position), 64 - _BITS)  # [B, L]
     return (bits.float() + 0.5) / (1 << _BITS)
 
 
 def vector_seeds(vectors: NDArray[np.float32], seed: int) -> Tensor:
-    """A seed a vector, from its own numbers: the same vector gives the same text in any company.  # [B]"""
+    """One seed per vector, from its own numbers: a vector gives the same text in any batch.  # [B]"""
     salt = seed.to_bytes(16, "little", signed=True)
     digests = [hashlib.blake2b(row.tobytes(), digest_size=8, key=salt).digest() for row in vectors]
     return (

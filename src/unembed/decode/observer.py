@@ -1,4 +1,4 @@
-"""What an observer of an inversion is told, after every denoising step or round of a search."""
+"""What an observer of an inversion gets, after every denoising step or round of a search."""
 
 from __future__ import annotations
 

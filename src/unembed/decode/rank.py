@@ -7,7 +7,7 @@ from torch import Tensor
 
 # A length this much less likely than the likeliest (as a share) is not worth its passes.
 LEAST_SHARE = 0.02
-# Between the joint probability (0) and the mean a token (1); docs/decoding.md says what was measured.
+# Between the joint probability (0) and the mean per token (1); docs/decoding.md says what was measured.
 NORMALISE = 0.5
 
 
@@ -15,7 +15,7 @@ def likely_lengths(logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """The likeliest lengths of each text, at most `count`, and their log-probabilities.
 
     logits: [B, max_length + 1] of the length head. Returns the texts' rows, lengths and
-    log-probabilities, best first within a text.  # 3 x [J]
+    log-probabilities, best first for each text.  # 3 x [J]
     """
     logits = logits.float().clone()
     logits[:, 0] = -torch.inf  # a text has at least one token

@@ -26,7 +26,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Advance:
-    """The nearest text after so many encoder calls, where a search was guided by an encoder."""
+    """The nearest text after so many encoder calls of a guided search."""
 
     calls: int
     cosine: float
@@ -43,7 +43,7 @@ class Inversion:
     tokens: tuple[int, ...]  # the tokenizer's ids
     score: float  # log-probability by the model, see rank.py
     forward_passes: int  # of the blocks, for all candidate lengths and hypotheses together
-    length_known: bool  # whether the caller said how long the text is
+    length_known: bool  # whether the caller gave the length
     alternatives: tuple[Alternative, ...] = ()  # the next best texts, best first
     trace: tuple[Frame, ...] | None = None  # the text before and after every step
     encoder_calls: int = 0  # texts that were embedded to find this one

@@ -13,7 +13,7 @@ from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.rank import NORMALISE, text_score
 from unembed.model.checkpoint import Checkpoint
 
-ROWS = 256  # sequences a pass
+ROWS = 256  # sequences per pass
 
 
 @torch.no_grad()
@@ -28,8 +28,8 @@ def score_texts(
     """Each text's score given its vector [n, D], as `rank.text_score` has it.
 
     The tokens' log-probability is that of revealing them from left to right, by the chain rule: a text
-    of L tokens is L sequences, each with one more token given. With at most `passes` sequences a text, a
-    long one is revealed in so many groups of tokens that stand far from each other, each group at once.
+    of L tokens is L sequences, each with one more token given. With at most `passes` sequences per text,
+    a long one is revealed in that many groups of tokens that stand far from each other, each group at once.
     """
     out = [-float("inf")] * len(entries)
     for length in sorted({len(text) for text in entries if text}):
@@ -72,8 +72,8 @@ def _score(
     tokens = whole[row].masked_fill(hidden, config.mask_id)
     wanted = when == step[:, None]  # [n * turns, L]
     logits = model.select(row).logits(tokens, hidden.float().mean(dim=1), wanted)  # [n * reach, V]
-    asked, place = wanted.nonzero().unbind(1)  # 2 x [n * reach]
-    truth = whole[row[asked], place]  # [n * reach]
+    asked, position = wanted.nonzero().unbind(1)  # 2 x [n * reach]
+    truth = whole[row[asked], position]  # [n * reach]
     log_prob = logits.gather(1, truth[:, None]).squeeze(1) - logits.logsumexp(dim=1)
     summed = log_prob.view(count, reach).sum(dim=1).tolist()  # [n]
     length_part = [0.0] * count
@@ -93,11 +93,11 @@ def _length_log_prob(logits: Tensor, length: int) -> Tensor:
 
 def _turns(length: int, passes: int | None) -> Tensor:
     """When each token is revealed: one after the other, or in groups `passes` apart.  # [L]"""
-    place = torch.arange(length)
+    position = torch.arange(length)
     if passes is None or length <= passes:
-        return place
+        return position
     # Groups in an order in which each comes between those before it: 0, 4, 2, 6, 1, 5, 3, 7 of eight.
     order = sorted(range(passes), key=lambda group: int(f"{group:016b}"[::-1], 2))
     turn = torch.empty(passes, dtype=torch.long)
     turn[torch.tensor(order)] = torch.arange(passes)
-    return turn[place % passes]
+    return turn[position % passes]

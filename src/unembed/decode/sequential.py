@@ -1,4 +1,4 @@
-"""Sequential: left to right, one token a pass, `t = (n - i) / n`. Coherent, and not parallel at all."""
+"""Sequential: left to right, one token per pass, `t = (n - i) / n`. Coherent, and not parallel at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unembed.decode.choose import likeliest
 
 @dataclass(frozen=True)
 class Sequential(BaseDecoder):
-    """The likeliest token at the first masked position. It takes one pass a token, whatever `steps` says."""
+    """The likeliest token at the first masked position: one pass per token, whatever `steps` says."""
 
     name: ClassVar[str] = "sequential"
     asks_all: ClassVar[bool] = False

@@ -32,7 +32,7 @@ class InversionRun:
     config: InvertConfig
     observe: Observer | None = None
     encoder: Encoder | None = None  # judges texts, where the strategy needs one
-    prefilter: Encoder | None = None  # a surrogate that looks at texts before the encoder is called
+    prefilter: Encoder | None = None  # a surrogate that ranks texts before the encoder is called
     phrases: Phrases | None = None
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
     rows: Sequence[int] = ()  # which vectors of the stream the batch at hand holds
@@ -53,7 +53,7 @@ class InversionRun:
 
 
 class Strategy(Protocol):
-    """The contract test in tests/test_strategies.py says what every one of them keeps to."""
+    """The contract test in tests/test_strategies.py says what each must keep to."""
 
     @property
     def needs_encoder(self) -> bool:

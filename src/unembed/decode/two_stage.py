@@ -19,7 +19,7 @@ SECOND_STEPS = 8
 
 @dataclass(frozen=True)
 class TwoStage(BaseDecoder):
-    """One pass a token for the hypothesis; its least likely share `restart` is masked; `steps` for that.
+    """One pass per token for the hypothesis; then its least likely share `restart` again, in `steps` passes.
 
     Sampling would only add noise to a hypothesis that is mostly right, so the second stage takes the
     likeliest token unless it is given a temperature.
