@@ -131,7 +131,7 @@ def find_entry(name: str) -> EncoderEntry:
     if name and (path / "surrogate.json").is_file():
         return EncoderEntry(
             name=name, dimension=None, pooling="mean", max_tokens=None, licence="see its encoder's",
-            kind="folder", origin=str(path), module="surrogate",
+            kind="folder", origin=str(path), module="surrogate_encoder",
         )  # fmt: skip
     if name and path.is_dir():
         return _sentence_transformer(str(path), "folder")
