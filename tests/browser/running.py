@@ -12,7 +12,7 @@ import uvicorn
 from unembed import Inverter
 from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
-from unembed.server.logs import Log
+from unembed.server.monitoring import Log
 
 PATIENCE = 60_000  # milliseconds, for machines that have other things to do
 

@@ -14,7 +14,7 @@ import toy
 from unembed import Inverter
 from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
-from unembed.server.logs import Log
+from unembed.server.monitoring import Log
 
 
 @pytest.fixture(scope="session")

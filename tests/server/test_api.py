@@ -16,11 +16,12 @@ from unembed import Inverter
 from unembed.decode import DECODERS
 from unembed.invert_config import InversionOptions
 from unembed.server.app import create_app
-from unembed.server.logs import Log
+from unembed.server.monitoring import Log
 from unembed.server.schemas import InvertRequest
 from unembed.strategies import STRATEGIES
 
 TEXT = "The cat sees the dog today."
+HERE = "http://localhost"
 
 
 def events(response: object) -> list[tuple[str, dict]]:

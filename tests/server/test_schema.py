@@ -16,7 +16,7 @@ from unembed import Inverter
 from unembed.search.settings import GuidedSettings
 from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
-from unembed.server.logs import Log
+from unembed.server.monitoring import Log
 
 _NUMBERS = st.integers(-1, 20) | st.floats(-1, 20)
 GUIDED_OPTIONS = st.dictionaries(

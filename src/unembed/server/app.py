@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unembed import __version__
 from unembed.inverter import Inverter
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine
-from unembed.server.figures import Figures
-from unembed.server.logs import Log
-from unembed.server.problems import Problem, install_handlers
+from unembed.server.monitoring import Access, Log, ServerMetrics
+from unembed.server.problems import install_handlers
 from unembed.server.routes import STATIC, add_routes
 from unembed.server.schemas import Limits, Model, ModelsResponse, Strategy
 from unembed.server.security import Guard, SecurityHeaders
 from unembed.server.service import Service
 from unembed.strategies import STRATEGIES
-
-KNOWN_PATHS = ("/", "/health", "/metrics", "/api/encode", "/api/invert", "/api/invert/stream", "/api/models")
 
 
 def create_app(
@@ -33,9 +28,9 @@ def create_app(
     """An application that serves these models; the first is the default."""
     config = config or ServeConfig()
     log = log or Log(content=config.log_content)
-    figures = Figures()
+    metrics = ServerMetrics()
     engines = {name: Engine(inverter, max_batch=config.max_batch) for name, inverter in models.items()}
-    service = Service(engines, config, figures, log)
+    service = Service(engines, config, metrics, log)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -65,7 +60,7 @@ def create_app(
         )
     app.add_middleware(Guard, config=config)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Access, figures=figures, log=log)
+    app.add_middleware(Access, metrics=metrics, log=log)
     return app
 
 
@@ -99,46 +94,3 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
         limits=Limits(**config.model_dump(include=set(Limits.model_fields))),
         version=__version__,
     )
-
-
-class Access:
-    """Outermost: counts and logs every answer, and turns what nobody caught into a plain 500."""
-
-    def __init__(self, app: ASGIApp, figures: Figures, log: Log) -> None:
-        self.app, self.figures, self.log = app, figures, log
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status = time.perf_counter(), 0
-        path = scope["path"] if scope["path"] in KNOWN_PATHS else "other"
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self.app(scope, receive, noting)
-        except Exception as error:
-            self.log.failure("failure", error, path=path)
-            if status == 0:
-                problem = Problem(500, "internal", "Something went wrong on the server; its log says what.")
-                await problem.response()(scope, receive, noting)
-        finally:
-            seconds = time.perf_counter() - began
-            self.figures.requests.labels(path, str(status)).inc()
-            self.figures.seconds.labels(path).observe(seconds)
-            fields = scope.get("state", {}).get("fields", {})
-            content = scope.get("state", {}).get("content")
-            self.log(
-                "request",
-                content=content,
-                method=scope["method"],
-                path=path,
-                status=status,
-                ms=round(1000 * seconds, 1),
-                **fields,
-            )

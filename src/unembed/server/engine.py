@@ -16,7 +16,7 @@ from unembed.inverter import Inverter
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.cosine import cosines
 from unembed.metrics.f1 import token_f1
-from unembed.server.job_observer import JobObserver
+from unembed.server.events import JobObserver
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import Alternative, Comparison, InvertRequest, Recovered

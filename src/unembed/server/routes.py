@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from unembed import __version__
+from unembed.server.events import STREAM_HEADERS
 from unembed.server.problems import ErrorBody
 from unembed.server.schemas import (
     EncodeRequest,
@@ -19,7 +20,6 @@ from unembed.server.schemas import (
     ModelsResponse,
 )
 from unembed.server.service import Service
-from unembed.server.sse import HEADERS as STREAM_HEADERS
 
 STATIC = Path(__file__).parent / "static"
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -56,8 +56,8 @@ def add_routes(app: FastAPI, service: Service, models: ModelsResponse) -> None:
 
     @app.get("/metrics", response_class=Response, responses={401: _ERRORS[401]})
     async def metrics() -> Response:
-        """Figures for Prometheus."""
-        return Response(service.figures.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        """Metrics for Prometheus."""
+        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/api/models", responses={401: _ERRORS[401]})
     async def list_models() -> ModelsResponse:

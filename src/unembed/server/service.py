@@ -16,16 +16,15 @@ from unembed.decode.strategy_options import check_options
 from unembed.search.settings import GuidedSettings
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine, Inverted
-from unembed.server.figures import Figures
-from unembed.server.logs import Log
+from unembed.server.events import HEARTBEAT, event
+from unembed.server.monitoring import Log, ServerMetrics
 from unembed.server.problems import Problem, as_problem
 from unembed.server.queue import Batcher, Job
 from unembed.server.schemas import EncodeRequest, InvertRequest, InvertResponse, Work
-from unembed.server.sse import COMMENT, event
 from unembed.strategies import STRATEGIES, Entry
 from unembed.vectors.plausibility import check_numbers
 
-HEARTBEAT = 10.0
+HEARTBEAT_SECONDS = 10.0  # without news, until a stream sends a comment
 PRESENCE = 0.25  # seconds between looks whether a client is still there
 # A numeric option may be this large, or so many times its default, whichever is more.
 MOST_OPTION, MOST_TIMES_DEFAULT = 16, 4
@@ -35,8 +34,10 @@ OWN_LIMITS = ("max_encoder_calls", "seconds")  # the server's configuration has 
 class Service:
     """The models behind one queue."""
 
-    def __init__(self, engines: dict[str, Engine], config: ServeConfig, figures: Figures, log: Log) -> None:
-        self.engines, self.config, self.figures, self.log = engines, config, figures, log
+    def __init__(
+        self, engines: dict[str, Engine], config: ServeConfig, metrics: ServerMetrics, log: Log
+    ) -> None:
+        self.engines, self.config, self.metrics, self.log = engines, config, metrics, log
         self.default = next(iter(engines))
         self.queue: Batcher | None = None  # from start to stop
 
@@ -51,7 +52,7 @@ class Service:
             gather=config.gather,
             on_failure=lambda error: self.log.failure("failure", error),
         )
-        self.figures.waiting.set_function(lambda: self.waiting)
+        self.metrics.waiting.set_function(lambda: self.waiting)
         self.queue.start()
 
     async def stop(self) -> None:
@@ -154,9 +155,9 @@ class Service:
                 if left <= 0:
                     raise self._too_slow()
                 try:
-                    news = await asyncio.wait_for(job.news.get(), min(left, HEARTBEAT))
+                    news = await asyncio.wait_for(job.news.get(), min(left, HEARTBEAT_SECONDS))
                 except (TimeoutError, asyncio.TimeoutError):
-                    yield COMMENT
+                    yield HEARTBEAT
                     continue
                 if news is None:
                     break
@@ -174,8 +175,8 @@ class Service:
 
     def response(self, job: Job, name: str, request: InvertRequest, found: Inverted) -> InvertResponse:
         """What both kinds of answer hold."""
-        self.figures.passes.inc(sum(one.forward_passes for one in found.results))
-        self.figures.calls.inc(sum(one.encoder_calls for one in found.results))
+        self.metrics.passes.inc(sum(one.forward_passes for one in found.results))
+        self.metrics.calls.inc(sum(one.encoder_calls for one in found.results))
         work = Work(
             seconds=round(found.seconds, 4),
             waited=round(job.started - job.arrived, 4),
@@ -192,12 +193,12 @@ class Service:
         try:
             self.queue.submit(job)
         except Problem as problem:
-            self.figures.refused.labels(problem.code).inc()
+            self.metrics.refused.labels(problem.code).inc()
             raise
 
     def _settle(self, job: Job) -> None:
         if not job.future.done():
-            self.figures.abandoned.inc()
+            self.metrics.abandoned.inc()
             if self.queue is not None:
                 self.queue.leave(job)
             job.future.cancel()
@@ -218,10 +219,10 @@ class Service:
         """On the worker thread."""
         kind, name = jobs[0].key[:2]  # type: ignore[index]
         size = sum(job.size for job in jobs)
-        self.figures.batch.labels(kind).observe(size)
-        self.figures.vectors.labels(kind).inc(size)
+        self.metrics.batch.labels(kind).observe(size)
+        self.metrics.vectors.labels(kind).inc(size)
         for job in jobs:
-            self.figures.waited.observe(job.started - job.arrived)
+            self.metrics.waited.observe(job.started - job.arrived)
         engine = self.engines[name]
         (engine.encode if kind == "encode" else engine.invert)(jobs)
 

@@ -1,17 +1,27 @@
-"""The steps of an inversion, told to those who watch it; the work of those who left stops."""
+"""Server-sent events: the steps of an inversion, for the clients that watch it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from unembed.decode.observer import Update
 from unembed.server.pieces import Pieces
 from unembed.server.queue import Job
 from unembed.server.schemas import SearchEvent, StepEvent
 
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+HEARTBEAT = b": still here\n\n"  # a comment: keeps idle connections open, and finds those that are gone
+
+
+def event(name: str, data: dict[str, Any]) -> bytes:
+    """One event; JSON has no raw line breaks, so one data line is enough."""
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False, allow_nan=False)}\n\n".encode()
+
 
 class JobObserver:
-    """An observer of the inversion that a batch of jobs shares."""
+    """An observer of the inversion that a batch of jobs shares; it ends the work of clients that left."""
 
     def __init__(self, jobs: Sequence[Job], pieces: Pieces) -> None:
         self._owner = [(job, index) for job in jobs for index in range(job.size)]  # by row
@@ -41,7 +51,7 @@ class JobObserver:
             )
             job.tell("step", step.model_dump())
         elif search.text:
-            event = SearchEvent(
+            found = SearchEvent(
                 index=index,
                 round=update.step,
                 encoder_calls=search.encoder_calls,
@@ -50,4 +60,4 @@ class JobObserver:
                 text=search.text,
                 pieces=pieces,
             )
-            job.tell("search", event.model_dump())
+            job.tell("search", found.model_dump())
