@@ -7,11 +7,10 @@ import socket
 import threading
 import time
 
-import uvicorn
-
 from unembed import Inverter
 from unembed.server.app import create_app
 from unembed.server.config import ServeConfig
+from unembed.server.http_server import HTTPServer
 from unembed.server.monitoring import Log
 
 PATIENCE = 60_000  # milliseconds, for machines that have other things to do
@@ -25,7 +24,7 @@ class Running(threading.Thread):
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/"
         app = create_app({name: inverter}, ServeConfig(**settings), log=Log(file=io.StringIO()))
-        self.server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+        self.server = HTTPServer(app)
 
     def run(self) -> None:
         self.server.run(sockets=[self.socket])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -15,9 +19,12 @@ import pytest
 from click.testing import CliRunner
 
 import tiny
+import toy
+from unembed import Inverter
 from unembed.cli import serve
 from unembed.encoders import load_encoder
 from unembed.errors import UnavailableError, UsageError
+from unembed.server.app import create_app
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +34,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.save(tiny.checkpoint(encoder.tokenizer(), encoder.info), tmp_path_factory.mktemp("model"))
 
 
-@pytest.mark.slow
-def test_it_serves_the_real_encoder_until_it_is_interrupted(model: Path) -> None:
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose encoder nobody has."""
+    encoder = toy.ToyEncoder(name="lost-encoder")
+    return tiny.save(tiny.checkpoint(encoder.tokenizer(), encoder.info), tmp_path_factory.mktemp("lost"))
+
+
+@contextlib.contextmanager
+def running(*typed: str) -> Iterator[tuple[subprocess.Popen, dict]]:
+    """`unembed serve --json` as a process, and what it prints when it listens."""
     command = [sys.executable, "-c", "from unembed.cli.main import main; main()"]
     process = subprocess.Popen(
-        [*command, "serve", "--port", "0", "--model", f"mine={model}", "--json"],
+        [*command, "serve", "--port", "0", "--json", *typed],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -39,8 +54,21 @@ def test_it_serves_the_real_encoder_until_it_is_interrupted(model: Path) -> None
     )
     try:
         assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert said["models"] == ["mine"]
+        yield process, json.loads(process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+ENDLESS = ("--max-encoder-calls", "1000000000", "--search-seconds", "100000", "--timeout", "200000")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_the_real_encoder_until_it_is_stopped(model: Path, lost: Path, number: int) -> None:
+    """Also in the middle of a search that would go on for a day: the search ends, its client is told."""
+    with running("--model", f"mine={model}", "--model", f"other={lost}", *ENDLESS) as (process, said):
+        assert said["models"] == ["mine", "other"]
         url = said["url"]
         text = "A secret that nobody must read."
         answer = httpx.post(
@@ -48,14 +76,38 @@ def test_it_serves_the_real_encoder_until_it_is_interrupted(model: Path) -> None
         )
         assert answer.status_code == 200
         assert "Embeddings are" in httpx.get(url, timeout=120).text
-        process.send_signal(signal.SIGINT)
+        search = {"texts": [text], "strategy": "guided"}
+        with (
+            httpx.stream("POST", f"{url}api/invert/stream", json=search, timeout=120) as stream,
+            ThreadPoolExecutor() as threads,
+        ):
+            lines = stream.iter_lines()
+            next(line for line in lines if line == "event: search")
+            waiting = threads.submit(httpx.post, f"{url}api/encode", json={"texts": [text]}, timeout=120)
+            while httpx.get(f"{url}health", timeout=120).json()["waiting"] == 0:
+                time.sleep(0.01)
+            process.send_signal(number)
+            heard = list(lines)
+            assert (waiting.result().status_code, waiting.result().json()["code"]) == (503, "stopping")
+        last = json.loads(heard[heard.index("event: error") + 1].removeprefix("data: "))
+        assert last["code"] == "stopping"
         _, errors = process.communicate(timeout=120)
-    finally:
-        process.kill()
     assert process.returncode == 0
     assert "Traceback" not in errors
     assert "secret" not in errors
-    assert all(json.loads(line)["event"] for line in errors.splitlines())
+    logged = [json.loads(line) for line in errors.splitlines()]
+    assert all(line["event"] for line in logged)
+    [problem] = [line for line in logged if line["event"] == "no_encoder"]
+    assert (problem["model"], problem["problem"]) == ("other", "There is no encoder 'lost-encoder'.")
+
+
+def test_a_missing_encoder_is_said_at_the_start(lost: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    app = create_app({"other": Inverter.from_pretrained(lost)})
+    serve.announce(app, "http://localhost:1/", token=None, as_json=False)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("Warning: the model other cannot encode: There is no encoder 'lost-encoder'.")
+    assert "unembed encoders" in first
+    assert "http://localhost:1/" in second
 
 
 def served(monkeypatch: pytest.MonkeyPatch, *typed: str) -> dict:
@@ -125,6 +177,8 @@ def test_what_is_this_machine(host: str, local: bool) -> None:
     assert serve.is_loopback(host) is local
 
 
-def test_two_models_of_one_name() -> None:
-    with pytest.raises(UsageError, match="called"):
-        serve._load(("=x",), "cpu")
+def test_two_models_of_one_name(lost: Path) -> None:
+    with pytest.raises(UsageError, match=f"called '{lost.name}'"):
+        serve._load((str(lost), f"{lost.name}={lost}"), "cpu", trust_remote_code=False)
+    with pytest.raises(UsageError, match="no name"):
+        serve._load(("=x",), "cpu", trust_remote_code=False)

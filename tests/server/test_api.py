@@ -266,6 +266,19 @@ def test_a_model_that_ends_its_texts_by_itself(vectors: np.ndarray) -> None:
         assert "ends its texts by itself" in refused.json()["error"]
 
 
+def test_a_missing_encoder_is_explained(client: TestClient, inverter: Inverter) -> None:
+    """The model can still invert; whoever needs the encoder is told why it is missing."""
+    assert client.get("/api/models").json()["models"][0]["encoder_problem"] is None
+    without = Inverter(inverter.checkpoint)  # 'toy' is no name that load_encoder knows
+    with TestClient(create_app({"toy": without}, log=Log(file=io.StringIO())), base_url=HERE) as lone:
+        [model] = lone.get("/api/models").json()["models"]
+        assert not model["can_encode"]
+        assert "'toy'" in model["encoder_problem"]
+        refused = lone.post("/api/invert", json={"texts": [TEXT]}).json()
+        assert refused["code"] == "encoder"
+        assert refused["hint"] == model["encoder_problem"]
+
+
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_every_strategy_takes_its_own_options_at_their_defaults(client: TestClient, strategy: str) -> None:
     described = {one["name"]: one for one in client.get("/api/models").json()["strategies"]}

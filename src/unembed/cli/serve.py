@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import secrets
 import socket
@@ -12,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, print_json, say
-from unembed.cli.options import build_config, trust_option
+from unembed.cli.options import build_config, options_from, trust_option
 from unembed.errors import UnavailableError, UsageError
 from unembed.extras import require
+from unembed.server.config import ServeConfig
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from unembed.inverter import Inverter
+    from unembed.server.service import Service
 
 _EXAMPLES = """\b
 Examples:
@@ -35,28 +38,26 @@ Examples:
 )  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0: any free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="Port to listen on; 0: any free one.",
 )
-@click.option("--token", envvar="UNEMBED_TOKEN", help="What clients must send; also from UNEMBED_TOKEN.")
+@click.option(
+    "--token", envvar="UNEMBED_TOKEN", help="Bearer token that clients must send; also from UNEMBED_TOKEN."
+)
 @click.option(
     "--insecure-no-token",
     is_flag=True,
-    help="Listen beyond this machine and let everybody in who gets there.",
+    help="Listen on another address and let in everybody who reaches it.",
 )
-@click.option("--allow-origin", multiple=True, metavar="URL", help="A site whose pages may call the API.")
 @click.option("--device", default="cpu", show_default=True, help="Where the models run: cpu, cuda, mps.")
 @trust_option
-@click.option("--threads", type=click.IntRange(min=1), help="Processor threads of the model.  [default: all]")
-@click.option("--max-text", type=int, help="Characters a text.  [default: 2000]")
-@click.option("--max-vectors", type=int, help="Texts or vectors a request.  [default: 64]")
-@click.option("--max-body", type=int, help="Bytes a request.  [default: 4000000]")
-@click.option("--max-batch", type=int, help="Vectors that share a forward pass.  [default: 64]")
-@click.option("--max-waiting", type=int, help="Vectors that may wait; beyond that, 503.  [default: 512]")
-@click.option("--max-client", type=int, help="Of these, of one address; beyond that, 429.  [default: 128]")
-@click.option("--max-encoder-calls", type=int, help="Texts that a guided request may embed.  [default: 2000]")
-@click.option("--search-seconds", type=float, help="When a guided search gives what it has.  [default: 20]")
-@click.option("--timeout", type=float, help="Seconds until a request is given up.  [default: 60]")
-@click.option("--log-content", is_flag=True, help="Log texts and vectors too. Off, the log holds neither.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Processor threads for the model.  [default: all]"
+)
+@options_from(ServeConfig, skip=("token", "local", "gather"))
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @json_option
 def command(
@@ -74,20 +75,19 @@ def command(
 ) -> None:
     """Serve the live demonstration and the API.
 
-    It listens on this machine only. Beyond it (--host), clients must know a token: yours, or one that is
-    made up and printed. The log (JSON lines on stderr) holds no texts and no vectors.
+    By default only this machine can reach it. On another address (--host) clients need a token: yours, or one
+    that the command makes up and prints. The log (JSON lines on stderr) holds no texts and no vectors. Ctrl-C
+    or SIGTERM stops the server, searches included; the exit code is then 0.
     """
     for module in ("fastapi", "uvicorn", "prometheus_client"):
         require(module, extra="serve", purpose="unembed serve")
-    from unembed.server.config import ServeConfig
-
     local = is_loopback(host)
     if token is not None and insecure_no_token:
         raise UsageError("--token and --insecure-no-token contradict each other.")
     if token is None and not local and not insecure_no_token:
         token = secrets.token_urlsafe(24)
     config = build_config(ServeConfig, {**typed, "token": token, "local": local})
-    sock = listen(host, port)  # before the models are loaded: a port that is taken is told at once
+    sock = listen(host, port)  # before the models are loaded: a taken port is reported at once
     url = address(host, sock.getsockname()[1], token)
     loaded = _load(models, device, trust_remote_code=trust_remote_code)
     if threads is not None:
@@ -99,7 +99,7 @@ def command(
 
 def _serve(
     models: dict[str, Inverter],
-    config: Any,
+    config: ServeConfig,
     sock: socket.socket,
     url: str,
     *,
@@ -107,34 +107,31 @@ def _serve(
     open_page: bool,
     as_json: bool,
 ) -> None:
-    import uvicorn
-
     from unembed.server.app import create_app
+    from unembed.server.http_server import serve_until_stopped
 
     app = create_app(models, config)
-    if as_json:
-        print_json({"url": url, "models": list(models), "token": token})
-    else:
-        say(f"unembed is at {url}  (Ctrl-C ends it)")
-        if token is None and not config.local:
-            say("Nobody needs a token: everybody who reaches this address can use it.")
+    announce(app, url, token=token, as_json=as_json)
     if open_page:
         click.launch(url)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=15,
-            limit_concurrency=1024,
-            timeout_graceful_shutdown=5,
-            h11_max_incomplete_event_size=32_768,
-        )
-    )
-    # uvicorn raises the interrupt again after it has shut down; by then everything is in order.
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[sock])
+    serve_until_stopped(app, sock)
+
+
+def announce(app: FastAPI, url: str, *, token: str | None, as_json: bool) -> None:
+    """Where the server is, and what it cannot do: sentences, or with --json data and lines of the log."""
+    service: Service = app.state.service
+    for name, engine in service.engines.items():
+        error = engine.encoder_error
+        if error is not None and as_json:
+            service.log("no_encoder", model=name, problem=error.message, hint=error.hint)
+        elif error is not None:
+            say(f"Warning: the model {name} cannot encode: {' '.join(str(error).split())}")
+    if as_json:
+        print_json({"url": url, "models": list(service.engines), "token": token})
+        return
+    say(f"unembed is at {url}  (Ctrl-C ends it)")
+    if token is None and not service.config.local:
+        say("Nobody needs a token: everybody who reaches this address can use it.")
 
 
 def _load(models: tuple[str, ...], device: str, *, trust_remote_code: bool) -> dict[str, Inverter]:
@@ -144,12 +141,14 @@ def _load(models: tuple[str, ...], device: str, *, trust_remote_code: bool) -> d
         return {"bundled": Inverter.from_pretrained(device=device, trust_remote_code=trust_remote_code)}
     loaded: dict[str, Inverter] = {}
     for given in models:
-        name, sign, place = given.partition("=")
+        name, sign, location = given.partition("=")
         if not sign:
-            name, place = Path(given).name or given, given
-        if not name or name in loaded:
+            name, location = Path(given).name or given, given
+        if not name:
+            raise UsageError(f"--model {given}: there is no name before the '='.")
+        if name in loaded:
             raise UsageError(f"Two models are called '{name}'.", hint="Name them: --model NAME=MODEL.")
-        loaded[name] = Inverter.from_pretrained(place, device=device, trust_remote_code=trust_remote_code)
+        loaded[name] = Inverter.from_pretrained(location, device=device, trust_remote_code=trust_remote_code)
     return loaded
 
 
@@ -180,7 +179,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address(host: str, port: int, token: str | None) -> str:
-    """What to open in a browser. The token stands behind the #: browsers do not send that part."""
+    """What to open in a browser. The token is behind the #: browsers do not send that part."""
     name = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)
     name = f"[{name}]" if ":" in name else name
     return f"http://{name}:{port}/" + (f"#token={token}" if token else "")

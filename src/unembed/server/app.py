@@ -79,6 +79,7 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
                 parameters=sum(parameter.numel() for parameter in inverter.denoiser.parameters()),
                 knows_length=inverter.fixed_length,
                 can_encode=engine.can_encode,
+                encoder_problem=engine.encoder_problem,
             )
         )
     can_encode = any(engine.can_encode for engine in engines.values())

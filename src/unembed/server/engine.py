@@ -36,17 +36,27 @@ class Inverted:
 
 
 class Engine:
-    """One model, its encoder where it can be had, and what batches of requests ask of them."""
+    """One model, its encoder if that can be loaded, and what batches of requests ask of them."""
 
     def __init__(self, inverter: Inverter, *, max_batch: int) -> None:
         self.inverter = inverter
         self._pieces = Pieces(inverter.checkpoint)
         self._max_batch = max_batch
+        self.encoder_error: UnembedError | None = None  # why the encoder cannot be used
         try:
             inverter.encode(["Warm up."])
-            self.can_encode = True
-        except UnembedError:
-            self.can_encode = False
+        except UnembedError as error:
+            self.encoder_error = error
+
+    @property
+    def can_encode(self) -> bool:
+        """Whether the model's own encoder is here."""
+        return self.encoder_error is None
+
+    @property
+    def encoder_problem(self) -> str | None:
+        """Why it is not, for clients."""
+        return None if self.encoder_error is None else self.encoder_error.message
 
     def encode(self, jobs: Sequence[Job]) -> None:
         """Jobs whose work is a list of texts, answered with (vectors [n, D], token counts, seconds)."""

@@ -88,6 +88,7 @@ class Batcher:
         self._seconds_each = 0.05  # a vector, as lately measured
         self._task: asyncio.Task[None] | None = None
         self._running: Sequence[Job] = ()
+        self._stopping = False
 
     @property
     def waiting(self) -> int:
@@ -99,19 +100,22 @@ class Batcher:
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """Answer those who wait, and those whose work is running, with 503; and end."""
+        """Answer those who wait, those whose work is running, and those who still come, with 503; and end."""
+        self._stopping = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         for job in (*self._running, *self._waiting):
             job.gone = True
-            job.finish(error=Problem(503, "stopping", "The server is stopping.", retry_after=5))
+            job.finish(error=_stopping())
         self._waiting.clear()
         # What is running looks at `gone` after every step: it ends soon, and the loop goes on meanwhile.
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
 
     def submit(self, job: Job) -> None:
         """Join the queue, or be told when to come back."""
+        if self._stopping:
+            raise _stopping()
         held = Counter({job.client: job.size})
         for other in self._waiting:
             held[other.client] += other.size
@@ -202,3 +206,7 @@ class Batcher:
 
     def _patience(self) -> int:
         return max(1, min(MOST_PATIENCE, math.ceil(self.waiting * self._seconds_each)))
+
+
+def _stopping() -> Problem:
+    return Problem(503, "stopping", "The server is stopping.", retry_after=5)

@@ -190,7 +190,8 @@ class Model(BaseModel):
     vocabulary: int
     parameters: int
     knows_length: bool = Field(description="Whether it ends texts by itself.")
-    can_encode: bool
+    can_encode: bool = Field(description="Whether the model's encoder is on this server.")
+    encoder_problem: str | None = Field(None, description="Why it is not.")
 
 
 class Limits(BaseModel):

@@ -13,7 +13,6 @@ from fastapi import Request
 
 from unembed.decode.registry import look_up
 from unembed.decode.strategy_options import check_options
-from unembed.search.settings import GuidedSettings
 from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine, Inverted
 from unembed.server.events import HEARTBEAT, event
@@ -93,7 +92,7 @@ class Service:
             given = [""] * len(request.vectors)
         assert given is not None
         if entry.needs_encoder:
-            request = self._bounded(engine, request, len(given))
+            request = self._bounded(engine, entry, request, len(given))
         if request.lengths is not None:
             engine.inverter.stream(iter(()), lengths=request.lengths)  # checks them, reads nothing
         # What decides a text is in the request's key; told lengths and guessed ones do not mix.
@@ -111,12 +110,12 @@ class Service:
             if value > most:
                 raise Problem(422, "invalid", f"options.{option}: at most {most:g} on this server.")
 
-    def _bounded(self, engine: Engine, request: InvertRequest, vectors: int) -> InvertRequest:
+    def _bounded(self, engine: Engine, entry: Entry, request: InvertRequest, vectors: int) -> InvertRequest:
         """A guided request with its share of encoder calls and its deadline written into it."""
         if not engine.can_encode:
-            raise Problem(422, "encoder", "This model's encoder is not on this server: it cannot guide.")
+            raise _no_encoder(engine, "it cannot guide a search")
         most = self.config.max_encoder_calls
-        options = check_options(request.strategy, GuidedSettings, request.options)
+        options = check_options(request.strategy, entry.options, request.options)
         calls = options.max_encoder_calls if "max_encoder_calls" in request.options else most // vectors
         if calls * vectors > most:
             raise Problem(
@@ -230,7 +229,7 @@ class Service:
         if texts is None:
             return
         if encoder and not engine.can_encode:
-            raise Problem(422, "encoder", "This model's encoder is not on this server: send vectors.")
+            raise _no_encoder(engine, "send vectors")
         self._check_count(len(texts), "texts")
         if any(len(text) > self.config.max_text for text in texts):
             raise Problem(422, "too_long", f"A text may have {self.config.max_text:,} characters at most.")
@@ -251,6 +250,11 @@ class Service:
             check_numbers(np.zeros((1, wrong), dtype=np.float32), dimension)
         with np.errstate(over="ignore"):
             check_numbers(np.asarray(vectors, dtype=np.float32), dimension)
+
+
+def _no_encoder(engine: Engine, advice: str) -> Problem:
+    message = f"This model's encoder is not on this server: {advice}."
+    return Problem(422, "encoder", message, hint=engine.encoder_problem)
 
 
 async def _until_gone(request: Request) -> None:
