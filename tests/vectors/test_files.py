@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from safetensors.numpy import save_file
 
@@ -168,7 +169,7 @@ def test_arrays_that_are_no_tables(tmp_path: Path) -> None:
             list(open_vectors(tmp_path / f"{name}.npy").blocks())
 
 
-def test_ragged_and_missing_rows_in_parquet(tmp_path: Path) -> None:
+def test_ragged_rows_in_parquet(tmp_path: Path) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for name, rows, message in (
         ("ragged", [[1.0, 2.0], [1.0], [3.0, 4.0, 5.0]], "different dimensions"),
@@ -180,3 +181,23 @@ def test_ragged_and_missing_rows_in_parquet(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"text": ["a"]}), tmp_path / "text.parquet")
     with pytest.raises(UsageError, match="no column of lists"):
         list(open_vectors(tmp_path / "text.parquet").blocks())
+
+
+def test_a_vector_that_is_null_is_one_of_nan(tmp_path: Path) -> None:
+    """It gets a record of its own when it is inverted, and does not end the run."""
+    lines = tmp_path / "v.jsonl"
+    rows = [None, [1.0, None], [3.0, 4.0], None]
+    lines.write_text("".join(json.dumps({"embedding": row}) + "\n" for row in rows))
+    table = tmp_path / "v.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"embedding": rows}), table)
+    nan = np.nan
+    for path in (lines, table):
+        for size in (1, 2, 10):
+            source = open_vectors(str(path), field="embedding")
+            found = np.concatenate(list(source.blocks(0, size)))
+            np.testing.assert_array_equal(found, [[nan, nan], [1, nan], [3, 4], [nan, nan]])
+    [last] = open_vectors(str(table), field="embedding").blocks(3)
+    np.testing.assert_array_equal(last, [[nan, nan]])
+    lines.write_text('{"embedding": null}\n')
+    with pytest.raises(DataError, match="all of them are null"):
+        list(open_vectors(str(lines), field="embedding").blocks())

@@ -44,7 +44,7 @@ class JsonLines:
 
     def _vectors(self, start: int) -> Iterator[Floats]:
         where = "standard input" if self.path is None else str(self.path)
-        row, width = 0, 0
+        row, width, missing = 0, 0, 0  # `missing`: vectors that are null before the first that is not
         with self._open() as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
@@ -53,26 +53,39 @@ class JsonLines:
                 if row <= start:
                     continue
                 vector = self._parse(line, f"{where}, line {number},")
-                if width and len(vector) != width:
+                if vector is None:
+                    missing += 1
+                elif width and len(vector) != width:
                     raise DataError(
                         f"{where}, line {number}, has {len(vector)} numbers; the line before it had {width}."
                     )
-                width = len(vector)
-                yield vector
+                else:
+                    width = len(vector)
+                if width:
+                    yield from (np.full(width, np.nan, np.float32) for _ in range(missing))
+                    missing = 0
+                    if vector is not None:
+                        yield vector
+        if missing:
+            raise DataError(f"{where} has no vector: all of them are null.")
 
-    def _parse(self, line: bytes, where: str) -> Floats:
+    def _parse(self, line: bytes, where: str) -> Floats | None:
+        """The vector, with NaN where a number is null; None where there is no vector at all."""
         try:
             record = json.loads(line)
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise DataError(f"{where} is not valid JSON: {error}.") from error
         if isinstance(record, dict):
             record = record[self._field(record, where)]
-        if not isinstance(record, list) or not all(type(x) in (int, float) for x in record) or not record:
+        if record is None:
+            return None
+        numbers = (int, float, type(None))
+        if not isinstance(record, list) or not all(type(x) in numbers for x in record) or not record:
             raise DataError(
                 f"{where} is not a vector.",
                 hint='Write [0.1, 0.2, ...] or {"embedding": [0.1, 0.2, ...]}.',
             )
-        return as_floats(record)
+        return as_floats([np.nan if x is None else x for x in record])
 
     def _field(self, record: dict[str, Any], where: str) -> str:
         if self.field is not None or not record:
@@ -103,15 +116,28 @@ class Parquet:
         with self._file() as file:
             column = self._column(file.schema_arrow)
             groups, skip = self._groups(file.metadata, start)
-            row = start - skip
+            row, width = start - skip, 0
             for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=[column]):
                 values = batch.column(0)
-                if values.null_count:
-                    raise DataError(f"{self.path}, column '{column}', has no vector in some row after {row}.")
-                table = self._table(values, column, row)  # [n, D]
+                present = ~np.asarray(values.is_null())  # [n]
+                some = self._table(values.drop_null(), column, row) if present.any() else None  # [k, D]
+                width = (width or self._width(column)) if some is None else some.shape[1]
+                # A row without a vector is one that cannot be inverted, like one with NaN.
+                table = np.full((len(values), width), np.nan, np.float32)  # [n, D]
+                if some is not None:
+                    table[present] = some
                 first = min(skip, len(table))
                 skip, row = skip - first, row + len(table)
                 yield table[first:]
+
+    def _width(self, column: str) -> int:
+        """The dimension of the first vector that there is."""
+        with self._file() as file:
+            for batch in file.iter_batches(columns=[column]):
+                values = batch.column(0).drop_null()
+                if len(values):
+                    return len(values[0].as_py())
+        raise DataError(f"{self.path}, column '{column}', has no vector: all of them are null.")
 
     def _table(self, values: Any, column: str, row: int) -> Floats:
         flat = as_floats(values.flatten().to_numpy(zero_copy_only=False))
