@@ -9,6 +9,8 @@ import torch
 from tokenizers import Tokenizer
 
 from unembed.encoders.base import EncoderInfo
+from unembed.encoders.bert import BertConfig
+from unembed.encoders.surrogate_encoder import Surrogate, SurrogateConfig, SurrogateNetwork
 from unembed.model.checkpoint import Checkpoint, CheckpointConfig
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
@@ -63,3 +65,14 @@ def save(model: Checkpoint, folder: Path) -> Path:
     """The model as a folder."""
     model.save_pretrained(folder)
     return folder
+
+
+def surrogate(checkpoint: Checkpoint) -> Surrogate:
+    """A surrogate with random weights for the model's encoder."""
+    tokenizer = checkpoint.tokenizer
+    network = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=8, max_position_embeddings=16,
+    )  # fmt: skip
+    config = SurrogateConfig(network=network, imitates=checkpoint.config.encoder)
+    return Surrogate(SurrogateNetwork(network, config.imitates.dimension), tokenizer, config)

@@ -23,7 +23,6 @@ class InversionOptions(BaseModel):
     OLD_NAMES: ClassVar[dict[str, str]] = {
         "candidates": "num_lengths",
         "reuse": "kv_cache",
-        "batch": "batch_size",
     }
 
     strategy: str = Field(
@@ -78,6 +77,8 @@ class InversionOptions(BaseModel):
 
 class InvertConfig(InversionOptions):
     """The same, with what one call of `Inverter.invert` also decides: lengths, batches, checks."""
+
+    OLD_NAMES: ClassVar[dict[str, str]] = {**InversionOptions.OLD_NAMES, "batch": "batch_size"}
 
     lengths: int | tuple[int, ...] | None = Field(
         None, description="Tokens of the text, if known: one number, or one per vector."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,7 +21,11 @@ def one_line(error: ValidationError, names: dict[str, str] | None = None) -> str
     """The first of its complaints. `names`: what the user called an option, where that differs."""
     first: Any = error.errors()[0]
     option = str(first["loc"][0]) if first["loc"] else "value"
-    option = (names or {}).get(option, option)
+    return complaint(first, (names or {}).get(option, option))
+
+
+def complaint(first: Mapping[str, Any], option: str) -> str:
+    """One entry of pydantic's `errors()`, about the option of that name."""
     kind, given = first["type"], first["input"]
     if kind == "extra_forbidden":
         return f"There is no option '{option}'."

@@ -16,8 +16,6 @@ import toy
 from unembed import Inverter
 from unembed.cli.model import command
 from unembed.encoders import load_encoder
-from unembed.encoders.bert import BertConfig
-from unembed.encoders.surrogate_encoder import Surrogate, SurrogateConfig, SurrogateNetwork
 from unembed.errors import DataError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint, load_checkpoint
 from unembed.model.parts import CARD, CONFIG, SURROGATE, WEIGHTS
@@ -40,16 +38,6 @@ def phrases_of(checkpoint: Checkpoint) -> Phrases:
     return Phrases.count(texts, checkpoint.vocabulary, min_pairs=1, min_triples=1)
 
 
-def surrogate_of(checkpoint: Checkpoint) -> Surrogate:
-    tokenizer = checkpoint.tokenizer
-    network = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=8, max_position_embeddings=16,
-    )  # fmt: skip
-    config = SurrogateConfig(network=network, imitates=checkpoint.config.encoder)
-    return Surrogate(SurrogateNetwork(network, config.imitates.dimension), tokenizer, config)
-
-
 @pytest.fixture
 def folder(tmp_path: Path, toy_encoder: toy.ToyEncoder) -> Path:
     """A model in eight bits, with phrases, a surrogate and a card that says what was measured."""
@@ -57,7 +45,7 @@ def folder(tmp_path: Path, toy_encoder: toy.ToyEncoder) -> Path:
     checkpoint.stored_as = "int8"
     checkpoint.save(tmp_path / "model")
     load_checkpoint(tmp_path / "model").add_phrases(phrases_of(checkpoint))
-    load_checkpoint(tmp_path / "model").add_surrogate(surrogate_of(checkpoint))
+    load_checkpoint(tmp_path / "model").add_surrogate(tiny.surrogate(checkpoint))
     (tmp_path / "model" / CARD).write_text(CARD_TEXT, encoding="utf-8")
     return tmp_path / "model"
 

@@ -80,13 +80,14 @@ def describe(engines: dict[str, Engine], config: ServeConfig) -> ModelsResponse:
                 knows_length=inverter.fixed_length,
                 can_encode=engine.can_encode,
                 encoder_problem=engine.encoder_problem,
+                has_surrogate=inverter.has_surrogate,
             )
         )
-    can_encode = any(engine.can_encode for engine in engines.values())
+    can_guide = any(engine.can_encode or engine.inverter.has_surrogate for engine in engines.values())
     strategies = [
         Strategy(name=name, summary=entry.summary, options=entry.schema, needs_encoder=entry.needs_encoder)
         for name, entry in STRATEGIES.items()
-        if can_encode or not entry.needs_encoder
+        if can_guide or not entry.needs_encoder
     ]
     return ModelsResponse(
         default=next(iter(engines)),

@@ -11,6 +11,9 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from unembed.errors import UnembedError
+from unembed.validation import complaint
+
+LONGEST_ECHO = 100  # characters
 
 
 class Problem(Exception):
@@ -53,6 +56,20 @@ def as_problem(error: Exception) -> Problem:
     return Problem(500, "internal", "Something went wrong on the server; its log says what.")
 
 
+def _invalid(first: dict[str, Any]) -> str:
+    """What pydantic finds wrong with a request, in one line; a long value is not sent back."""
+    field = ".".join(str(part) for part in first["loc"] if part != "body")
+    if first["type"] == "json_invalid":
+        return "The request is not valid JSON."
+    if first["type"] == "extra_forbidden":
+        return f"There is no field '{field}'."
+    message = first["msg"].removeprefix("Value error, ")
+    if not field:
+        return f"{message}."
+    short = isinstance(first["input"], str | int | float) and len(str(first["input"])) <= LONGEST_ECHO
+    return complaint(first, field) if short else f"{field}: {message}."
+
+
 def install_handlers(app: FastAPI) -> None:
     """Every error in one shape."""
 
@@ -69,12 +86,7 @@ def install_handlers(app: FastAPI) -> None:
 
     async def on_invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
-        if first["type"] == "json_invalid":
-            return Problem(422, "invalid", "The request is not valid JSON.").response()
-        message = first["msg"].removeprefix("Value error, ")
-        return Problem(422, "invalid", f"{where}: {message}." if where else f"{message}.").response()
+        return Problem(422, "invalid", _invalid(error.errors()[0])).response()
 
     app.add_exception_handler(Problem, on_problem)
     app.add_exception_handler(UnembedError, on_problem)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, create_model, model_validator
 
 from unembed.invert_config import InversionOptions
 
@@ -22,12 +22,34 @@ OptionValue = (
 _MODEL = Field(None, max_length=200, description="One of /api/models; default: the first.")
 
 
-def _described(name: str) -> str | None:
-    return InversionOptions.model_fields[name].description
+# What a client may ask for at most; what is not here has the bounds that it has everywhere.
+_BOUNDS: dict[str, Any] = {
+    "steps": Field(le=256),
+    "num_lengths": Field(le=32),
+    "n_best": Field(le=10),
+    "guidance": Field(le=10),
+    "shortlist": Field(le=100_000),
+    "seed": Field(ge=-(2**53), le=2**53),  # whole numbers that every JSON parser reads exactly
+}
+
+
+def _bounded(name: str) -> tuple[Any, Any]:
+    """A field of `InversionOptions` as it is, with a bound more."""
+    field = InversionOptions.model_fields[name]
+    kind: Any = Annotated[field.rebuild_annotation(), _BOUNDS[name]]
+    return kind, Field(field.default, description=field.description)
+
+
+if TYPE_CHECKING:
+    _BoundedOptions = InversionOptions
+else:
+    _BoundedOptions = create_model(
+        "_BoundedOptions", __base__=InversionOptions, **{name: _bounded(name) for name in _BOUNDS}
+    )
 
 
 class EncodeRequest(BaseModel):
-    """Texts whose vectors are wanted."""
+    """Texts to encode."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,7 +58,7 @@ class EncodeRequest(BaseModel):
 
 
 class EncodeResponse(BaseModel):
-    """One vector a text, in their order."""
+    """One vector per text, in their order."""
 
     model: str
     encoder: str
@@ -46,36 +68,32 @@ class EncodeResponse(BaseModel):
     seconds: float
 
 
-class InvertRequest(InversionOptions):
-    """Vectors to read, or texts for a round trip; and how to read.
+class InvertRequest(_BoundedOptions):
+    """Vectors to invert, or texts for a round trip; and how.
 
-    How to read is the same everywhere (`InversionOptions`); here are this server's own limits to it.
+    How is `InversionOptions`, within this server's bounds: a new field there is a new field here.
     """
 
     model: str | None = _MODEL
     vectors: list[Vector] | None = Field(None, min_length=1, max_length=1024)
     texts: list[Text] | None = Field(None, min_length=1, max_length=1024, description="Encoded first.")
     originals: list[Text] | None = Field(
-        None, max_length=1024, description="What the vectors were made of, to compare with; never read."
+        None,
+        max_length=1024,
+        description="The texts that the vectors were made of, to compare with; the model never sees them.",
     )
     lengths: list[Annotated[int, Field(ge=1, le=4096)]] | None = Field(
-        None, max_length=1024, description="Token counts, for those who know them."
+        None, max_length=1024, description="Tokens of each text, if known."
     )
     cosine: bool = Field(False, description="Encode what was recovered and compare the vectors.")
 
     # A client must not make the server load an encoder from anywhere.
     encoder: Literal["surrogate"] | None = Field(
-        None, description="What guides a search: the model's surrogate; default: its encoder."
+        None, description="What guides a search: 'surrogate', or by default the model's own encoder."
     )
     options: dict[str, OptionValue] = Field(
         default_factory=dict, max_length=32, description="The strategy's own options; see /api/models."
     )
-    steps: int | None = Field(None, ge=1, le=256, description=_described("steps"))
-    num_lengths: int = Field(5, ge=1, le=32, description=_described("num_lengths"))
-    n_best: int = Field(1, ge=1, le=10, description=_described("n_best"))
-    guidance: float = Field(0.0, ge=0, le=10, allow_inf_nan=False, description=_described("guidance"))
-    seed: int = Field(0, ge=-(2**53), le=2**53, description=_described("seed"))
-    shortlist: int = Field(0, ge=0, le=100_000, description=_described("shortlist"))
 
     @model_validator(mode="after")
     def _one_source(self) -> InvertRequest:
@@ -113,7 +131,7 @@ class Comparison(BaseModel):
 
 
 class Recovered(BaseModel):
-    """What was read out of one vector."""
+    """The text recovered from one vector."""
 
     index: int
     text: str
@@ -133,19 +151,19 @@ class Recovered(BaseModel):
 class Work(BaseModel):
     """What it took."""
 
-    seconds: float = Field(description="In the model, shared with the others of the batch.")
+    seconds: float = Field(description="Seconds in the model, shared with the rest of the batch.")
     waited: float = Field(description="Seconds in the queue.")
-    place: int = Field(description="Place in the queue on arrival; 0: none was waiting.")
+    place: int = Field(description="Position in the queue on arrival: requests ahead.")
     batch: int = Field(description="Vectors that shared the forward passes.")
 
 
 class InvertResponse(BaseModel):
-    """One result a vector, in their order."""
+    """One result per vector, in their order."""
 
     model: str
     strategy: str
     results: list[Recovered]
-    warning: str | None = Field(None, description="Where the vectors do not look like the encoder's.")
+    warning: str | None = Field(None, description="Given if the vectors do not look like the encoder's.")
     work: Work
 
 
@@ -172,12 +190,15 @@ class SearchEvent(BaseModel):
 
 
 class Strategy(BaseModel):
-    """A way to decode, and its own options."""
+    """A strategy and its own options."""
 
     name: str
     summary: str
     options: dict[str, dict[str, Any]] = Field(description="JSON schema by option: type, default, bounds.")
-    needs_encoder: bool = Field(False, description="Only for models with `can_encode`.")
+    needs_encoder: bool = Field(
+        False,
+        description="Only for models with `can_encode`, or with `has_surrogate` and encoder: surrogate.",
+    )
 
 
 class Model(BaseModel):
@@ -192,10 +213,11 @@ class Model(BaseModel):
     knows_length: bool = Field(description="Whether it ends texts by itself.")
     can_encode: bool = Field(description="Whether the model's encoder is on this server.")
     encoder_problem: str | None = Field(None, description="Why it is not.")
+    has_surrogate: bool = Field(description="Whether a surrogate can guide searches in its place.")
 
 
 class Limits(BaseModel):
-    """Where this server says no."""
+    """What this server refuses to exceed."""
 
     max_text: int
     max_vectors: int
@@ -206,7 +228,7 @@ class Limits(BaseModel):
 
 
 class ModelsResponse(BaseModel):
-    """What there is, and how it can be used."""
+    """The models, strategies and limits of this server."""
 
     default: str
     models: list[Model]

@@ -112,7 +112,7 @@ class Service:
 
     def _bounded(self, engine: Engine, entry: Entry, request: InvertRequest, vectors: int) -> InvertRequest:
         """A guided request with its share of encoder calls and its deadline written into it."""
-        if not engine.can_encode:
+        if request.encoder is None and not engine.can_encode:
             raise _no_encoder(engine, "it cannot guide a search")
         most = self.config.max_encoder_calls
         options = check_options(request.strategy, entry.options, request.options)
