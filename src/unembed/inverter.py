@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class RoundTrip:
     vector: NDArray[np.float32]  # [D]
     inversion: Inversion
     cosine: float  # between the vectors of both texts
+    seconds: float  # of the inversion, without the encoding; an equal share where texts shared a batch
 
 
 class Inverter:
@@ -302,10 +304,12 @@ class Inverter:
         ('the cat sat on the mat .', 1.0)
         """
         vectors = self.encode(texts)  # [N, D]
+        began = time.perf_counter()
         found = self.invert(vectors, config, **fields)
+        seconds = (time.perf_counter() - began) / max(1, len(texts))
         back = self.encode([one.text for one in found])  # [N, D]
         return [
-            RoundTrip(text, vector, one, cosine)
+            RoundTrip(text, vector, one, cosine, seconds)
             for text, vector, one, cosine in zip(
                 texts, vectors, found, cosines(vectors, back).tolist(), strict=True
             )

@@ -194,16 +194,14 @@ def _round_trip(
         if len(ids) > inverter.max_length:
             say(f"Note: this text has {len(ids)} tokens, and the model writes at most {inverter.max_length}.")
     with _search_bar(config, vectors=len(texts), quiet=as_json) as bar:
-        began = time.perf_counter()
         trips = inverter.round_trip(texts, config, observe=bar)
-        seconds = (time.perf_counter() - began) / len(texts)
     for trip in trips:
         if watch and trip.inversion.trace is not None:
             round_trip.play(trip.inversion)
         if as_json:
-            click.echo(json.dumps(round_trip.as_json(trip, config, seconds), ensure_ascii=False))
+            click.echo(json.dumps(round_trip.as_json(trip, config), ensure_ascii=False))
         else:
-            round_trip.show(trip, config, seconds)
+            round_trip.show(trip, config)
     if interrupts.seen:
         say("Interrupted: these are the nearest texts so far.")
         sys.exit(INTERRUPTED)

@@ -33,8 +33,8 @@ def agreeing(original: str, recovered: str) -> tuple[list[tuple[int, int]], int]
     return [ours[index].span() for index in agree], len(theirs)
 
 
-def as_json(trip: RoundTrip, config: InvertConfig, seconds: float) -> dict[str, Any]:
-    """One JSON object; `seconds` are those of this text's inversion, without its encoding."""
+def as_json(trip: RoundTrip, config: InvertConfig) -> dict[str, Any]:
+    """One JSON object."""
     from unembed.vectors.results import as_row
 
     row = as_row(0, trip.inversion)
@@ -51,7 +51,7 @@ def as_json(trip: RoundTrip, config: InvertConfig, seconds: float) -> dict[str, 
         **row,
         "strategy": config.strategy,
         "steps": config.steps,
-        "seconds": round(seconds, 4),
+        "seconds": round(trip.seconds, 4),
     }
 
 
@@ -64,7 +64,7 @@ def mark(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return out + text[end:]
 
 
-def show(trip: RoundTrip, config: InvertConfig, seconds: float) -> None:
+def show(trip: RoundTrip, config: InvertConfig) -> None:
     """Both texts, one above the other, and the figures."""
     result = trip.inversion
     spans, words = agreeing(trip.text, result.text)
@@ -77,7 +77,7 @@ def show(trip: RoundTrip, config: InvertConfig, seconds: float) -> None:
     click.echo(
         f"           {len(spans)} of {words} words agree, cosine {trip.cosine:.3f}, "
         f"score {result.score:.2f}, {config.strategy}, {calls}{result.forward_passes} passes, {length}, "
-        f"{seconds:.2f} s"
+        f"{trip.seconds:.2f} s"
     )
 
 
