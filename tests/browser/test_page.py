@@ -134,6 +134,40 @@ def test_two_strategies_side_by_side_and_a_link_to_them(page: object) -> None:
     assert page.input_value("#versus") == "sequential"
 
 
+def test_both_strategies_are_described_and_the_button_stays_in_its_row(page: object) -> None:
+    encode(page)
+    assert page.inner_text("#strategy-note").startswith("confidence: ")
+    page.select_option("#strategy", "guided")
+    page.select_option("#versus", "sequential")
+    first, second = page.inner_text("#strategy-note").splitlines()
+    assert first.startswith("guided: ")
+    assert second.startswith("sequential: ")
+    assert "`" not in first + second
+    field, button = page.locator("#calls").bounding_box(), page.locator("#invert").bounding_box()
+    assert button["x"] > field["x"]
+    assert button["y"] < field["y"] + field["height"]
+    form = page.locator("#invert-form").bounding_box()
+    assert button["x"] + button["width"] <= form["x"] + form["width"] + 1
+
+
+def test_the_time_of_a_strategy_does_not_include_its_wait(page: object) -> None:
+    """Two strategies that are compared queue up, the second behind the first."""
+
+    def delayed(route: object) -> None:
+        response = route.fetch()
+        times = '"seconds": 1.5, "waited": 3.25'
+        body, changed = re.subn(r'"seconds": [\d.e-]+, "waited": [\d.e-]+', times, response.text())
+        assert changed == 1
+        route.fulfill(response=response, body=body)
+
+    page.route("**/api/invert/stream", delayed)
+    encode(page)
+    invert(page)
+    readout = page.inner_text(".readout")
+    assert "time 1.50 s" in readout
+    assert "waited 3.25 s" in readout
+
+
 def test_a_guided_search_comes_nearer(page: object, inverter: Inverter) -> None:
     assert page.is_hidden("#calls")
     encode(page)

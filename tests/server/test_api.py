@@ -142,12 +142,12 @@ def test_a_vector_with_its_original_is_compared(client: TestClient, inverter: In
     assert blind["cosine"] == pytest.approx(told["cosine"], abs=1e-3)
 
 
-def test_the_stream_tells_place_steps_and_result(client: TestClient, vectors: np.ndarray) -> None:
+def test_the_stream_tells_position_steps_and_result(client: TestClient, vectors: np.ndarray) -> None:
     asked = {"vectors": vectors[:1].tolist(), "num_lengths": 3}
     response = client.post("/api/invert/stream", json=asked)
     assert response.headers["content-type"].startswith("text/event-stream")
     heard = events(response)
-    assert heard[0] == ("queued", {"place": 0})
+    assert heard[0] == ("queued", {"position": 0})
     assert heard[1] == ("started", {"batch": 1})
     name, answer = heard[-1]
     assert name == "result"

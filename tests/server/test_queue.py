@@ -1,4 +1,4 @@
-"""The queue: shared passes, places, refusals, and clients that leave."""
+"""The queue: shared passes, positions, refusals, and clients that leave."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_fits_together_runs_together() -> None:
         await begun(held)
         for job in jobs[1:]:
             queue.submit(job)
-        assert [job.place for job in jobs] == [0, 0, 1, 2, 3]
+        assert [job.position for job in jobs] == [0, 0, 1, 2, 3]
         held.go.set()
         assert await asyncio.gather(*(job.future for job in jobs)) == [0, 1, 2, 3, 4]
         assert held.batches == [[0], [1, 3], [2, 4]]
@@ -108,7 +108,7 @@ def test_a_full_queue_says_when_to_come_back() -> None:
     run(test)
 
 
-def test_who_leaves_is_not_served_and_places_move_up() -> None:
+def test_who_leaves_is_not_served_and_positions_move_up() -> None:
     async def test(queue: Batcher, held: Held) -> None:
         queue.submit(Job("a", 0, 1, "x"))
         await begun(held)
@@ -122,7 +122,7 @@ def test_who_leaves_is_not_served_and_places_move_up() -> None:
         heard = []
         while (news := await stays.news.get()) is not None:
             heard.append(news)
-        assert heard == [("queued", {"place": 1}), ("queued", {"place": 0}), ("started", {"batch": 1})]
+        assert heard == [("queued", {"position": 1}), ("queued", {"position": 0}), ("started", {"batch": 1})]
 
     run(test)
 

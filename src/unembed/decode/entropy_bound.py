@@ -1,4 +1,4 @@
-"""Entropy-bounded reveal (Ben-Hamu et al., 2025): as many tokens per pass as may be chosen independently."""
+"""Entropy-bounded reveal (Ben-Hamu et al., 2025): as many tokens per pass as can be chosen independently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Sequential: left to right, one token per pass, `t = (n - i) / n`. Coherent, and not parallel at all."""
+"""Sequential: left to right, one token per pass. Coherent, and not parallel at all.
+
+Before token i of n is revealed, `t = (n - i) / n`.
+"""
 
 from __future__ import annotations
 

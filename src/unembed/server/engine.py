@@ -84,7 +84,7 @@ class Engine:
         for job in jobs:
             end = start + job.size
             warning = self._warning(vectors[start:end])
-            own = [one.model_copy(update={"index": place}) for place, one in enumerate(results[start:end])]
+            own = [one.model_copy(update={"index": index}) for index, one in enumerate(results[start:end])]
             job.finish(Inverted(own, warning, seconds))
             start = end
 
@@ -129,9 +129,9 @@ class Engine:
         for job in jobs:
             request: InvertRequest = job.work
             originals = request.originals or request.texts
-            for place in range(job.size):
+            for index in range(job.size):
                 if originals is not None:
-                    targets[row] = originals[place]
+                    targets[row] = originals[index]
                 if request.cosine and self.can_encode and not job.gone:
                     rows.append(row)
                 row += 1
@@ -144,8 +144,8 @@ class Engine:
         texts = [results[row].text for row in rows] + [targets[row] for row in known]
         encoded = self.inverter.encode(texts)  # [n + k, D]
         target = vectors[rows].copy()  # [n, D]
-        for place, vector in zip(known, encoded[len(rows) :], strict=True):
-            target[rows.index(place)] = vector
+        for row, vector in zip(known, encoded[len(rows) :], strict=True):
+            target[rows.index(row)] = vector
         for row, value in zip(rows, cosines(target, encoded[: len(rows)]).tolist(), strict=True):
             results[row].cosine = round(value, 4)
 

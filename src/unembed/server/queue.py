@@ -1,4 +1,4 @@
-"""One queue in front of one worker: what waits together and fits together runs together."""
+"""One queue in front of one worker thread: jobs that wait together and have equal keys run together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from unembed.server.problems import Problem
 
-MOST_PATIENCE = 60  # seconds that Retry-After asks for at most
+MAX_RETRY_AFTER = 60  # seconds that Retry-After asks for at most
 GATHERING_SHARE = 0.1  # of the time that the work waiting will take: at most this long is spent on gathering
 
 
@@ -26,12 +26,12 @@ class Job:
     work: Any
     size: int  # vectors
     client: str
-    place: int = 0  # on arrival: jobs ahead
+    position: int = 0  # in the queue, on arrival: jobs ahead
     arrived: float = field(default_factory=time.monotonic)
     started: float = 0.0
     gone: bool = False  # nobody waits for it any more; the worker looks at this between steps
     batch: int = 0  # vectors that it ran with
-    watched: bool = False  # whether somebody wants to hear about places and steps
+    watched: bool = False  # whether somebody wants to hear about its position and steps
     future: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     news: asyncio.Queue[tuple[str, dict[str, Any]] | None] = field(default_factory=asyncio.Queue)
 
@@ -62,10 +62,10 @@ class Job:
 class Batcher:
     """Gathers jobs and runs them, oldest first, on a thread of their own.
 
-    `run(jobs)` answers every job that it is given. While it runs, newcomers gather, and under load the
-    batches grow by themselves. Those who were just answered come back one after the other: as long as
-    somebody joins every `gather` seconds, a batch waits for more, up to a small share of the time that it
-    will take. A single client waits for `gather` seconds.
+    `run(jobs)` answers every job that it is given. While it runs, new jobs gather, so that batches grow
+    under load. Clients that were just answered come back one after the other: as long as a job arrives
+    every `gather` seconds, a batch waits for more, up to a small share of the time that it will take. A
+    single client waits for `gather` seconds.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Batcher:
         self._waiting: deque[Job] = deque()
         self._arrival = asyncio.Event()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="unembed-model")
-        self._seconds_each = 0.05  # a vector, as lately measured
+        self._seconds_each = 0.05  # per vector: a moving average
         self._task: asyncio.Task[None] | None = None
         self._running: Sequence[Job] = ()
         self._stopping = False
@@ -121,7 +121,7 @@ class Batcher:
             held[other.client] += other.size
         if held.total() > self._max_waiting:
             raise Problem(
-                503, "full", "The queue is full.", hint="Try again soon.", retry_after=self._patience()
+                503, "full", "The queue is full.", hint="Try again soon.", retry_after=self._retry_after()
             )
         if held[job.client] > self._max_client:
             raise Problem(
@@ -129,11 +129,11 @@ class Batcher:
                 "too_many",
                 "Too much of your work is waiting already.",
                 hint="Wait for some of it to be answered.",
-                retry_after=self._patience(),
+                retry_after=self._retry_after(),
             )
-        job.place = len(self._waiting)
+        job.position = len(self._waiting)
         self._waiting.append(job)
-        job.tell("queued", {"place": job.place})
+        job.tell("queued", {"position": job.position})
         self._arrival.set()
 
     def leave(self, job: Job) -> None:
@@ -141,19 +141,19 @@ class Batcher:
         job.gone = True
         if job in self._waiting:
             self._waiting.remove(job)
-            self._tell_places()
+            self._tell_positions()
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             await self._arrival.wait()
-            await self._company()
+            await self._gather_more()
             jobs = self._next()
             if not self._waiting:
                 self._arrival.clear()
             if not jobs:
                 continue
-            self._tell_places()
+            self._tell_positions()
             began = time.monotonic()
             size = sum(job.size for job in jobs)
             for job in jobs:
@@ -165,7 +165,7 @@ class Batcher:
             each = (time.monotonic() - began) / size
             self._seconds_each += 0.2 * (each - self._seconds_each)
 
-    async def _company(self) -> None:
+    async def _gather_more(self) -> None:
         """Wait while others keep coming."""
         began, before = time.monotonic(), 0
         while self._gather and before < self.waiting < self._max_batch:
@@ -200,12 +200,12 @@ class Batcher:
             self._on_failure(error)
             jobs[0].finish(error=error)
 
-    def _tell_places(self) -> None:
-        for place, job in enumerate(self._waiting):
-            job.tell("queued", {"place": place})
+    def _tell_positions(self) -> None:
+        for position, job in enumerate(self._waiting):
+            job.tell("queued", {"position": position})
 
-    def _patience(self) -> int:
-        return max(1, min(MOST_PATIENCE, math.ceil(self.waiting * self._seconds_each)))
+    def _retry_after(self) -> int:
+        return max(1, min(MAX_RETRY_AFTER, math.ceil(self.waiting * self._seconds_each)))
 
 
 def _stopping() -> Problem:

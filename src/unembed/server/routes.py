@@ -32,9 +32,9 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     503: {"model": ErrorBody, "description": "The queue is full or time ran out; see Retry-After."},
 }
 _EVENTS = (
-    "Server-sent events: `queued` {place}, `started` {batch}, `step` (StepEvent) for every vector, candidate "
-    "length and step, or `search` (SearchEvent) for every vector and round of a guided search, then one "
-    "`result` (InvertResponse) or one `error` (ErrorBody)."
+    "Server-sent events: `queued` {position}, `started` {batch}; `step` (StepEvent) for every vector, length "
+    "and step, or `search` (SearchEvent) for every vector and round of a guided search; then one `result` "
+    "(InvertResponse) or one `error` (ErrorBody)."
 )
 
 

@@ -153,7 +153,7 @@ class Work(BaseModel):
 
     seconds: float = Field(description="Seconds in the model, shared with the rest of the batch.")
     waited: float = Field(description="Seconds in the queue.")
-    place: int = Field(description="Position in the queue on arrival: requests ahead.")
+    position: int = Field(description="In the queue, on arrival: requests ahead.")
     batch: int = Field(description="Vectors that shared the forward passes.")
 
 
@@ -213,7 +213,7 @@ class Model(BaseModel):
     knows_length: bool = Field(description="Whether it ends texts by itself.")
     can_encode: bool = Field(description="Whether the model's encoder is on this server.")
     encoder_problem: str | None = Field(None, description="Why it is not.")
-    has_surrogate: bool = Field(description="Whether a surrogate can guide searches in its place.")
+    has_surrogate: bool = Field(description="Whether a surrogate can guide searches instead.")
 
 
 class Limits(BaseModel):

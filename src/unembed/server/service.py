@@ -26,7 +26,7 @@ from unembed.vectors.plausibility import check_numbers
 HEARTBEAT_SECONDS = 10.0  # without news, until a stream sends a comment
 PRESENCE = 0.25  # seconds between looks whether a client is still there
 # A numeric option may be this large, or so many times its default, whichever is more.
-MOST_OPTION, MOST_TIMES_DEFAULT = 16, 4
+MAX_OPTION, MAX_TIMES_DEFAULT = 16, 4
 OWN_LIMITS = ("max_encoder_calls", "seconds")  # the server's configuration has limits for these
 
 
@@ -106,7 +106,7 @@ class Service:
             value, default = getattr(checked, option), schema.get("default", 0)
             if option in OWN_LIMITS or isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            most = max(MOST_OPTION, MOST_TIMES_DEFAULT * default)
+            most = max(MAX_OPTION, MAX_TIMES_DEFAULT * default)
             if value > most:
                 raise Problem(422, "invalid", f"options.{option}: at most {most:g} on this server.")
 
@@ -179,7 +179,7 @@ class Service:
         work = Work(
             seconds=round(found.seconds, 4),
             waited=round(job.started - job.arrived, 4),
-            place=job.place,
+            position=job.position,
             batch=job.batch,
         )
         return InvertResponse(

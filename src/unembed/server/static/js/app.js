@@ -143,7 +143,6 @@ async function invert({ quick = false } = {}) {
 }
 
 async function one(strategy, stage, vector, quick, control) {
-  const began = performance.now();
   const body = {
     vectors: [Array.from(vector)],
     originals: now.text === null ? null : [now.text],
@@ -156,8 +155,7 @@ async function one(strategy, stage, vector, quick, control) {
   };
   if (needsEncoder(strategy)) body.options = { max_encoder_calls: Number($("calls").value) || now.info.limits.max_encoder_calls };
   const answer = await api.invertStream(body, (name, data) => stage.hear(name, data), control.signal);
-  const seconds = (performance.now() - began) / 1000;
-  await stage.finish(answer.results[0], answer.work, seconds, { quick, signal: control.signal });
+  await stage.finish(answer.results[0], answer.work, { quick, signal: control.signal });
   return answer;
 }
 
@@ -198,9 +196,13 @@ function offerStrategies() {
 const currentModel = () => now.info.models.find((model) => model.name === $("model").value);
 
 function describeStrategy() {
-  const summary = now.info.strategies.find((strategy) => strategy.name === $("strategy").value)?.summary ?? "";
-  $("strategy-note").textContent = summary.charAt(0).toUpperCase() + summary.slice(1);
-  $("calls-field").hidden = ![$("strategy").value, $("versus").value].some(needsEncoder);
+  const names = [...new Set([$("strategy").value, $("versus").value])].filter(Boolean);
+  const lines = names.map((name) => {
+    const summary = now.info.strategies.find((strategy) => strategy.name === name)?.summary ?? "";
+    return make("span", {}, make("b", {}, name), `: ${summary}`);
+  });
+  $("strategy-note").replaceChildren(...lines);
+  $("calls-field").hidden = !names.some(needsEncoder);
 }
 
 async function dropFile(file) {

@@ -1,4 +1,4 @@
-// One place for what went wrong: what it is, what to do, and a field for the token where one is asked for.
+// What went wrong: what it is, what to do, and a field for the token if the server asks for one.
 import { $, make } from "./dom.js";
 import { useToken } from "./api.js";
 

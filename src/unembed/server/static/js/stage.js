@@ -3,6 +3,7 @@
 import { make, still } from "./dom.js";
 
 const WHOLE = 2200; // milliseconds that a dissolve takes at most
+const SHORT_WAIT = 0.1; // seconds in the queue that are not worth a word
 
 export class Stage {
   constructor(title) {
@@ -18,7 +19,7 @@ export class Stage {
   }
 
   hear(name, data) {
-    if (name === "queued") this.say([["In the queue, ahead of you", data.place]]);
+    if (name === "queued") this.say([["In the queue, ahead of you", data.position]]);
     else if (name === "started") this.say([["Reading the vector", ""]]);
     else if (name === "step") {
       if (data.step === 0) this.frames.set(data.length, []);
@@ -42,10 +43,11 @@ export class Stage {
   }
 
   /** Play the story of the result, or show its end at once. */
-  async finish(result, work, seconds, { quick = false, signal } = {}) {
+  async finish(result, work, { quick = false, signal } = {}) {
     const told = this.frames.get(result.pieces.length) ?? [...this.frames.values()][0] ?? [];
     this.story = [...told.filter((pieces) => pieces.some((piece) => piece.text === null)), result.pieces];
-    this.facts = [["passes", result.forward_passes], ["time", `${seconds.toFixed(2)} s`]];
+    this.facts = [["passes", result.forward_passes], ["time", `${work.seconds.toFixed(2)} s`]];
+    if (work.waited >= SHORT_WAIT) this.facts.push(["waited", `${work.waited.toFixed(2)} s`]);
     if (this.nearer.length) {
       // They were shown as they were found: the slider walks back, nothing is played again.
       const same = this.nearer.at(-1).text === result.text;

@@ -2,9 +2,9 @@
 const STOPS = [[59, 76, 192], [141, 176, 254], [221, 220, 220], [244, 154, 123], [180, 4, 38]];
 
 function colour(value) {
-  const place = ((Math.max(-1, Math.min(1, value)) + 1) / 2) * (STOPS.length - 1);
-  const left = Math.min(STOPS.length - 2, Math.floor(place));
-  const part = place - left;
+  const scaled = ((Math.max(-1, Math.min(1, value)) + 1) / 2) * (STOPS.length - 1);
+  const left = Math.min(STOPS.length - 2, Math.floor(scaled));
+  const part = scaled - left;
   const mix = STOPS[left].map((a, i) => Math.round(a + (STOPS[left + 1][i] - a) * part));
   return `rgb(${mix.join(" ")})`;
 }

@@ -60,8 +60,8 @@ export function fromText(text) {
 
 const KINDS = { f2: [2, half], f4: [4, "getFloat32"], f8: [8, "getFloat64"], i1: [1, "getInt8"], u1: [1, "getUint8"] };
 
-function half(view, place, little) {
-  const bits = view.getUint16(place, little);
+function half(view, offset, little) {
+  const bits = view.getUint16(offset, little);
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
   if (exponent === 0) return sign * fraction * 2 ** -24;
   return exponent === 31 ? NaN : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
@@ -88,7 +88,7 @@ export function fromNpy(buffer) {
   if (!count || shape[0] === 0 || first + count * width > buffer.byteLength)
     throw new Error("The .npy file is empty or cut short.");
   const little = order !== ">";
-  const one = typeof read === "string" ? (place) => view[read](place, little) : (place) => read(view, place, little);
+  const one = typeof read === "string" ? (offset) => view[read](offset, little) : (offset) => read(view, offset, little);
   const out = Array.from({ length: count }, (_, i) => one(first + i * width));
   if (!out.every(Number.isFinite)) throw new Error("The vector holds NaN or infinity.");
   return out;
