@@ -74,5 +74,5 @@ def surrogate(checkpoint: Checkpoint) -> Surrogate:
         vocab_size=tokenizer.get_vocab_size(), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
         intermediate_size=8, max_position_embeddings=16,
     )  # fmt: skip
-    config = SurrogateConfig(network=network, imitates=checkpoint.config.encoder)
-    return Surrogate(SurrogateNetwork(network, config.imitates.dimension), tokenizer, config)
+    config = SurrogateConfig(network=network, encoder=checkpoint.config.encoder)
+    return Surrogate(SurrogateNetwork(network, config.encoder.dimension), tokenizer, config)

@@ -1,7 +1,7 @@
 """The Hugging Face hub: snapshots, single files and uploads, with one set of error messages.
 
 A snapshot counts as complete when every file that the hub listed has arrived; a note beside it says so.
-Without that note the hub is asked again, and goes on with what is missing.
+Without that note the hub is asked again, and sends what is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an inversion can be told. The command line, the server's schema and cache keys are made from it."""
+"""The options of an inversion. The command line, the server's schema and batch keys are made from them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class InvertConfig(InversionOptions):
     check: bool = Field(True, description="Warn of vectors that do not look like the encoder's.")
     bad_vectors: Literal["raise", "record"] = Field(
         "raise",
-        description="A vector with NaN or infinity is an error; or its result says so and the rest go on.",
+        description="A vector with NaN or infinity: raise an error, or record it and invert the others.",
     )
 
     @classmethod

@@ -163,17 +163,17 @@ class Inverter:
 
     @property
     def surrogate(self) -> Encoder:
-        """The imitation of its encoder that came with the model: no call of the real one is needed."""
+        """The surrogate of its encoder that came with the model: it needs no call of the encoder."""
         return self.checkpoint.surrogate
 
     @property
     def phrases(self) -> Phrases | None:
-        """What follows what in the texts that the model learnt from, if that came with it."""
+        """Counts of word pairs and triples in the training texts, if they came with the model."""
         return self.checkpoint.phrases
 
     @property
     def has_surrogate(self) -> bool:
-        """Whether an imitation of its encoder came with the model."""
+        """Whether a surrogate of its encoder came with the model."""
         return self.checkpoint.has_surrogate
 
     @overload
@@ -239,14 +239,14 @@ class Inverter:
     ) -> Iterator[Inversion]:
         """The same, one result after the other, in constant memory.
 
-        `vectors` may be a memory-mapped array of any size or any iterable of vectors. What the inversion is
-        told is an `InvertConfig`, or its fields as keywords; other keywords are options of the strategy:
+        `vectors` may be a memory-mapped array of any size or any iterable of vectors. Its options
+        are an `InvertConfig`, or its fields as keywords; other keywords are options of the strategy:
         `share=0.1` for euler-remask, `max_encoder_calls=2000` for guided. A vector's text depends on the
         vector, the seed and the options, not on its neighbours.
 
         The strategy "guided" needs an encoder: `encoder` is its name, "surrogate", or the encoder itself; by
         default the one that the model was trained for. Ctrl-C ends the search, not the inversion: it gives
-        the nearest texts so far. `observe` is told after every step, of any strategy.
+        the nearest texts so far. `observe` is called after every step, of any strategy.
         """
         if encoder is not None and isinstance(encoder, str):
             fields["encoder"], encoder = encoder, None

@@ -247,7 +247,7 @@ def test_killed_and_run_again_gives_the_same_file(model: str, tmp_path: Path) ->
     [
         ([], "either a TEXT or --embedding"),
         (["text", "-e", "v.npy"], "either a TEXT or --embedding"),
-        (["text", "-o", "out.jsonl"], "--output goes with --embedding"),
+        (["text", "-o", "out.jsonl"], "--output needs --embedding"),
         (["text", "-s", "magic"], "no decoding strategy 'magic'"),
         (
             ["text", "-s", "euler-remask", "--option", "share=much"],
@@ -260,8 +260,8 @@ def test_killed_and_run_again_gives_the_same_file(model: str, tmp_path: Path) ->
         (["text", "--option", "share=1"], "no option 'share'"),
         (["text", "--option", "share"], "not NAME=VALUE"),
         (["text", "--steps", "0"], "steps"),
-        (["text", "--encoder", "minilm"], "--encoder goes with --strategy guided"),
-        (["text", "--max-encoder-calls", "5"], "--max-encoder-calls goes with --strategy guided"),
+        (["text", "--encoder", "minilm"], "--encoder needs --strategy guided"),
+        (["text", "--max-encoder-calls", "5"], "--max-encoder-calls needs --strategy guided"),
         (["text", "-s", "guided", "--option", "beam=0"], "beam must be at least 1"),
         (["text", "-s", "guided", "--encoder", "./nowhere"], "nowhere"),
         (["text", "--length", "four"], "not a number"),

@@ -104,7 +104,7 @@ def test_the_same_command_again_goes_on(prepared: PreparedData, tmp_path: Path, 
     monkeypatch.undo()
     resumed = run(*arguments)
     assert resumed.exit_code == 0
-    assert "Going on at step 4" in resumed.stderr
+    assert "Resuming at step 4" in resumed.stderr
     other = run(*arguments, "--learning-rate", 0.5)
     assert isinstance(other.exception, MismatchError)
     assert "config.learning_rate" in other.exception.message

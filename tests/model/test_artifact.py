@@ -16,6 +16,8 @@ import toy
 from unembed import Inverter
 from unembed.cli.model import command
 from unembed.encoders import load_encoder
+from unembed.encoders.surrogate_encoder import CONFIG as SURROGATE_JSON
+from unembed.encoders.surrogate_encoder import load_surrogate
 from unembed.errors import DataError, UnavailableError, UnembedError
 from unembed.model.checkpoint import Checkpoint, load_checkpoint
 from unembed.model.parts import CARD, CONFIG, SURROGATE, WEIGHTS
@@ -182,3 +184,20 @@ def test_a_surrogate_is_loaded_by_the_name_that_it_gives(folder: Path) -> None:
     assert again.info == surrogate.info
     np.testing.assert_array_equal(again.encode(["the cat"]), surrogate.encode(["the cat"]))
     assert Inverter.from_pretrained(folder).guide("surrogate").info == surrogate.info
+
+
+def test_a_surrogate_of_an_earlier_version_is_read_and_written_with_the_new_name(
+    folder: Path, tmp_path: Path
+) -> None:
+    """surrogate.json called its encoder `imitates`; it is called `encoder` now."""
+    written = folder / SURROGATE / SURROGATE_JSON
+    described = json.loads(written.read_text())
+    assert "imitates" not in described
+    described["imitates"] = described.pop("encoder")
+    written.write_text(json.dumps(described))
+    surrogate = load_surrogate(folder / SURROGATE, device="cpu")
+    assert surrogate.config.encoder == load_checkpoint(folder).config.encoder
+    surrogate.save(tmp_path / "again")
+    again = json.loads((tmp_path / "again" / SURROGATE_JSON).read_text())
+    assert again["encoder"] == described["imitates"]
+    assert "imitates" not in again

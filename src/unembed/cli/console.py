@@ -19,7 +19,7 @@ def json_option(function: Function) -> Function:
 
 
 def debug_option() -> click.Option:
-    """`--debug`: what `report_error` looks for."""
+    """`--debug`, for which `report_error` checks."""
     return click.Option(
         ["--debug"], is_flag=True, expose_value=False, help="After an error, also show the Python traceback."
     )
@@ -59,7 +59,7 @@ def print_table(
 
 
 def say(text: str) -> None:
-    """A line of news for the person who watches: stderr."""
+    """A line for the person at the terminal: on stderr."""
     click.echo(text, err=True)
 
 
@@ -70,8 +70,8 @@ def report_error(message: str, hint: str | None = None, *, cause: BaseException 
     """
     trace = "".join(traceback.format_exception(cause)) if cause is not None and typed("--debug") else None
     if typed("--json"):
-        told = {"error": message, "hint": hint, **({} if trace is None else {"traceback": trace})}
-        click.echo(json.dumps(told, ensure_ascii=False), err=True)
+        described = {"error": message, "hint": hint, **({} if trace is None else {"traceback": trace})}
+        click.echo(json.dumps(described, ensure_ascii=False), err=True)
         return
     if trace is not None:
         click.echo(trace, err=True)

@@ -1,4 +1,4 @@
-"""`unembed data`: look at prepared data, and check it."""
+"""`unembed data`: show prepared data, and check it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ def command() -> None:
 
 @command.command(epilog="\b\nExample:\n  unembed data verify data/short")
 @_FOLDER
-@click.option("--deep", is_flag=True, help="Also read every sample: tokens, text, split and vector agree.")
+@click.option(
+    "--deep", is_flag=True, help="Also check that each sample's tokens, text, split and vector agree."
+)
 @json_option
 def verify(folder: Path, deep: bool, as_json: bool) -> None:
-    """Check every file of FOLDER against its manifest; exit code 4 names what is damaged."""
+    """Check every file of FOLDER against its manifest; damage is named, with exit code 4."""
     from unembed.data.verify import verify as run_verify
     from unembed.errors import DataError
 
@@ -62,7 +64,7 @@ def verify(folder: Path, deep: bool, as_json: bool) -> None:
 @click.option("--samples", type=click.IntRange(min=0), default=3, show_default=True, help="Texts to show.")
 @json_option
 def show(folder: Path, samples: int, as_json: bool) -> None:
-    """What FOLDER holds: counts, lengths, how it was made, and a few samples."""
+    """Show what FOLDER holds: counts, lengths, how it was made, a few samples."""
     from unembed.data.collected import CollectedTexts
     from unembed.data.manifest import read_content
     from unembed.data.prepared import PreparedData

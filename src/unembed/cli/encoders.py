@@ -62,7 +62,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 @command.command("fetch")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--force", is_flag=True, help="Fetch again, even if it is here and whole.")
+@click.option("--force", is_flag=True, help="Fetch again, even if it is installed and undamaged.")
 @json_option
 @click.pass_obj
 def fetch_command(parent_json: bool, names: tuple[str, ...], force: bool, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`unembed invert`: texts back out of vectors; or the round trip of a text, to see it happen."""
+"""`unembed invert`: texts out of vectors; or a text, its vector, and the text that comes back."""
 
 from __future__ import annotations
 
@@ -49,27 +49,29 @@ Examples:
     "-e", "--embedding", metavar="FILE",
     help="Vectors: .npy, .npz, Parquet, JSON lines, safetensors, a FAISS index; '-' for JSON lines on stdin.",
 )  # fmt: skip
-@click.option("--field", help="The array, column or key that holds the vectors, where there are several.")
+@click.option("--field", help="Array, column or key that holds the vectors, where there are several.")
 @click.option("-m", "--model", help="Folder or hub id of a trained model.  [default: the bundled one]")
 @options_from(InvertConfig, skip=("options", "lengths", "trace", "check", "bad_vectors"), also=OLD_FLAGS)
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the strategy.")
 @click.option(
     "--max-encoder-calls", type=click.IntRange(min=0), metavar="N",
-    help="Texts that a guided search may embed per vector.  [default: 2000]",
+    help="Guided: texts to embed per vector, at most.  [default: 2000]",
 )  # fmt: skip
 @click.option(
     "--seconds", type=click.FloatRange(min=0), metavar="S",
-    help="End a guided search after S seconds, for all vectors together, found or not.",
+    help="Guided: end the search after S seconds, for all vectors together.",
 )  # fmt: skip
 @click.option(
     "--length", "lengths", metavar="N[,N]...", help="Tokens of the text, if known: one, or one per vector."
 )
 @click.option("--device", default="cpu", show_default=True, help="Where the model runs: cpu, cuda, mps.")
 @trust_option
-@click.option("--watch", is_flag=True, help="Show the masks dissolve, or the nearest texts in turn.")
+@click.option(
+    "--watch", is_flag=True, help="Show every denoising step, or every nearer text of a guided search."
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="Write .jsonl or .parquet; the same command goes on after an interruption.",
+    help="Write .jsonl or .parquet; run the same command again to resume.",
 )  # fmt: skip
 @json_option
 def command(
@@ -87,25 +89,25 @@ def command(
 ) -> None:
     """Recover texts from vectors.
 
-    With TEXT it makes the round trip: the model's own encoder makes the vector, the model reads it, and
-    both texts are compared. With --embedding there are only vectors, and no encoder is needed, unless
-    --strategy guided is to use one: it embeds what it tries, and keeps what comes nearer. Ctrl-C ends that
-    search and shows the nearest texts so far.
+    With TEXT: the model's own encoder embeds it, the model inverts the vector, and both texts are compared.
+    With --embedding: only vectors are given, and no encoder is needed. --strategy guided searches with an
+    encoder: it embeds candidate texts and keeps those whose vectors come nearer. Ctrl-C ends the search and
+    shows the nearest texts so far.
     """
     ctx = click.get_current_context()
     if bool(texts) == (embedding is not None):
         raise click.UsageError("Give either a TEXT or --embedding FILE.", ctx)
     if output is not None and embedding is None:
-        raise click.UsageError("--output goes with --embedding.", ctx)
+        raise click.UsageError("--output needs --embedding FILE.", ctx)
     config = _config(lengths, watch, typed)
     from unembed.cli.search_bar import noticing_interrupts
     from unembed.inverter import Inverter
     from unembed.strategies import make_strategy
 
-    # A mistyped strategy is told before a model is loaded.
+    # A mistyped strategy is an error before a model is loaded.
     make_strategy(config.strategy, config.options)
     inverter = Inverter.from_pretrained(model, device=device, trust_remote_code=trust_remote_code)
-    with _warnings_as_news(), noticing_interrupts() as interrupts:
+    with _warnings_on_stderr(), noticing_interrupts() as interrupts:
         if texts:
             _round_trip(inverter, texts, config, interrupts, watch=watch, as_json=as_json)
         elif output is not None:
@@ -125,7 +127,7 @@ def _config(lengths: str | None, watch: bool, typed: dict[str, Any]) -> InvertCo
         for name in ("encoder", *search):
             if name in search or typed[name] is not None:
                 flag = "--" + name.replace("_", "-")
-                raise click.UsageError(f"{flag} goes with --strategy {GUIDED}.", click.get_current_context())
+                raise click.UsageError(f"{flag} needs --strategy {GUIDED}.", click.get_current_context())
     # A row that cannot be inverted must not end a run over a million of them.
     return InvertConfig.of(config, {"options": {**options, **search}, "bad_vectors": "record"})
 
@@ -158,7 +160,7 @@ def _search_bar(config: InvertConfig, *, vectors: int | None, quiet: bool) -> It
 
 
 @contextmanager
-def _warnings_as_news() -> Iterator[None]:
+def _warnings_on_stderr() -> Iterator[None]:
     """A warning about the vectors is for the person, in one line, without a source file."""
     from unembed.inverter import PlausibilityWarning
 
@@ -273,9 +275,9 @@ def _to_file(
         if not file.complete:
             total = vectors.count()
             with progress_bar("Inverting", total=total, unit="texts", done=earlier, quiet=as_json) as bar:
-                news = SearchBar(bar, "Inverting") if guided else None
+                observe = SearchBar(bar, "Inverting") if guided else None
                 rest = _rest(config, earlier)
-                for result in inverter.stream(vectors.blocks(earlier), rest, observe=news):
+                for result in inverter.stream(vectors.blocks(earlier), rest, observe=observe):
                     file.write(result)
                     bar.advance()
             file.finish()
@@ -304,5 +306,5 @@ def _end(done: int, failed: int) -> None:
     if failed:
         raise DataError(
             f"{failed:,} of {done:,} vectors could not be inverted; the others were.",
-            hint="The records of these say why.",
+            hint="Their records say why.",
         )

@@ -22,11 +22,11 @@ COMMANDS = {
     "encoders": ("encoders", "List the encoders, and fetch the optional ones."),
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
-    "train": ("train", "Train an inverter on prepared data, or continue a run."),
+    "train": ("train", "Train an inverter on prepared data, or resume a run."),
     "surrogate": ("surrogate", "Train a surrogate: a small stand-in for an encoder in guided searches."),
     "phrases": ("phrases", "Count word pairs and triples in texts, for guided searches."),
     "model": ("model", "Show, shrink, export and share a trained model."),
-    "invert": ("invert", "Recover texts from vectors, or show a text's round trip."),
+    "invert": ("invert", "Recover texts from vectors, or embed a text and recover it."),
     "evaluate": ("evaluate", "Measure how much a model recovers, beside the floors."),
     "serve": ("serve", "Serve the live demonstration page and the HTTP API."),
 }
@@ -84,7 +84,7 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(INTERRUPTED)
     except KeyboardInterrupt:
-        report_error("Interrupted; finished parts are kept.")
+        report_error("Interrupted; what was finished stays. Run the same command again to resume.")
         sys.exit(INTERRUPTED)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)

@@ -1,4 +1,4 @@
-"""`unembed model`: look at a trained model, make it smaller, share it."""
+"""`unembed model`: show a trained model, make it smaller, share it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MODEL = click.argument("model")
     "  unembed model push models/short somebody/minilm-inverter"
 )
 def command() -> None:
-    """Look at a trained model, make it smaller, share it."""
+    """Show, shrink, export and share a trained model."""
 
 
 @command.command(epilog="\b\nExample:\n  unembed model show runs/short/best")
 @_MODEL
 @json_option
 def show(model: str, as_json: bool) -> None:
-    """What MODEL (a folder or a hub id) is: its shape, whose vectors it inverts, how it was trained."""
+    """Show MODEL (a folder or a hub id): its shape, its encoder, how it was trained."""
     from unembed.model.checkpoint import Checkpoint
 
     checkpoint = Checkpoint.from_pretrained(model)
@@ -48,20 +48,19 @@ def show(model: str, as_json: bool) -> None:
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float16", "int8"]),
-    help="How weights are stored (int8: the matrices, the rest float16); it computes in float32 always.  "
+    help="How weights are stored (int8: matrices, the rest float16); the model computes in float32.  "
     "[default: as in MODEL]",
 )
 @click.option(
     "--repeat-penalty",
     type=click.FloatRange(min=0.0),
-    help="What a word that stands already loses, in nats: a model that goes by its own words repeats them. "
-    "[default: as it is in MODEL]",
+    help="Nats that a word loses if the text already has it: fewer repeated words.  [default: as in MODEL]",
 )
 @json_option
 def export(
     model: str, output: Path, dtype: Storage | None, repeat_penalty: float | None, as_json: bool
 ) -> None:
-    """Write MODEL as a folder to ship: whole, or not at all."""
+    """Write MODEL, with all its parts, to a new folder."""
     from unembed.model.checkpoint import Checkpoint
     from unembed.model.parts import WEIGHTS
 
@@ -85,11 +84,11 @@ def export(
 @click.argument("folder", metavar="MODEL", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option(
     "--evaluation", "evaluations", multiple=True, metavar="TITLE=FOLDER",
-    help="What 'unembed evaluate' wrote about this model; repeat for more.",
+    help="A title, and the folder that 'unembed evaluate' wrote; repeat for more.",
 )  # fmt: skip
 @click.option(
     "--about", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Markdown on the texts, their licences and the machine.",
+    help="Markdown file on the texts, their licences and the machine.",
 )  # fmt: skip
 @click.option(
     "--licence", help="Licence to publish the model under: what its texts and its encoder allow.  "
@@ -107,7 +106,7 @@ def card(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write the card of MODEL, a folder, with its licence and its evaluations' figures: its README.md."""
+    """Write the README.md of MODEL, a folder: its card, with its licence and its evaluations' figures."""
     from unembed.evaluation.evaluated_card import evaluated_card
     from unembed.model.checkpoint import Checkpoint
     from unembed.model.parts import CARD

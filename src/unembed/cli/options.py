@@ -17,12 +17,34 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from unembed.cli.sections import SectionedOption
 from unembed.config_file import read_config_file
 from unembed.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config", bound=BaseModel)
+
+
+class SectionedOption(click.Option):
+    """An option that knows its heading."""
+
+    def __init__(self, *args: Any, section: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+
+
+class SectionedCommand(click.Command):
+    """Lists the options heading by heading, in the order of their first option; the rest comes last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                rows.setdefault(getattr(parameter, "section", ""), []).append(record)
+        rest = rows.pop("", [])
+        for heading, records in (*rows.items(), ("Options", rest)):
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 def trust_option(function: Function) -> Function:

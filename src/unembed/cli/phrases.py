@@ -1,4 +1,4 @@
-"""`unembed phrases`: what follows what in texts, so that a search tells sentences from heaps of words."""
+"""`unembed phrases`: count word pairs and triples, so that a search prefers sentences to shuffled words."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Examples:
 )
 @json_option
 def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> None:
-    """Count what follows what in texts, and put it into a model's folder.
+    """Count word pairs and triples in texts, and put the counts into a model's folder.
 
-    A guided search then weighs each text by its phrases (docs/guided.md). No vectors are needed; texts
-    that are held out from training are left out here too.
+    A guided search then prefers texts whose trigrams are likely (docs/guided.md). No vectors are needed.
+    Texts that are held out from training are left out here too.
     """
     settings = build_config(PhrasesConfig, typed)
     from unembed.model.checkpoint import Checkpoint

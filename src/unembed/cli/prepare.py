@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Turn texts into training shards for an encoder.
 
-    Both stages in one go: `collect` the texts (deduplicated, shuffled), then `encode` them (tokens and
+    Runs both stages: `collect` the texts (deduplicated, shuffled), then `encode` them (tokens and
     vectors that agree, split into train, validation and test). Run the same command again after an
     interruption: it continues where it stopped.
     """
@@ -174,7 +174,7 @@ def _print_prepared(data: PreparedData, *, as_json: bool) -> None:
     print_table(("split", "samples"), [(name, f"{count:,}") for name, count in manifest.counts.items()])
     _say_dropped(manifest.dropped)
     say(f"Training data for {manifest.encoder.name} in {data.folder}.")
-    say(f"Look at it: unembed data show {data.folder}")
+    say(f"Next: unembed data show {data.folder}")
 
 
 def _say_dropped(dropped: dict[str, int]) -> None:

@@ -82,7 +82,7 @@ def show(trip: RoundTrip, config: InvertConfig) -> None:
 
 
 def play(result: Inversion) -> None:
-    """The steps one after the other, in place where there is a terminal; on stderr, for people.
+    """The steps one after the other, each over the last one in a terminal; on stderr.
 
     Of a search these are the ever nearer texts, each with the encoder calls until then and its cosine.
     """

@@ -21,7 +21,7 @@ Examples:
   unembed surrogate --data data/short --model runs/short/best
   unembed surrogate --data data/short --start potion --steps 20000 -o runs/surrogate
   unembed invert --embedding vectors.npy --strategy guided --encoder runs/surrogate/latest
-Run the same command again after an interruption: it goes on where the last saved state ends.
+Run the same command again after an interruption: it resumes from the last saved state.
 """
 
 
@@ -43,7 +43,7 @@ def command(config: Path | None, model: Path | None, as_json: bool, **typed: Any
     """Train a surrogate: learn an encoder's vectors from prepared data, without the encoder.
 
     The result, latest/ in the output folder, is an encoder like others: it can guide a search
-    (`unembed invert --strategy guided --encoder FOLDER`) at no call of the real one.
+    (`unembed invert --strategy guided --encoder FOLDER`) without a call of the real one.
     """
     if model is not None and typed["output"] is None and config is None:
         typed["output"] = model.resolve().with_name(f"{model.resolve().name}-surrogate")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.cli.console import json_option, print_json, say
-from unembed.cli.options import build_config, options_from
-from unembed.cli.sections import SectionedCommand
-from unembed.cli.watch import TrainingDisplay
+from unembed.cli.options import SectionedCommand, build_config, options_from
+from unembed.cli.training_display import TrainingDisplay
 from unembed.extras import require
 from unembed.training.config import SECTIONS, TrainConfig
 from unembed.training.presets import find_config, packaged_configs
@@ -25,7 +24,7 @@ Examples:
   unembed train --config my.yaml --data data/a --data data/b -o runs/both
   accelerate launch -m unembed train --config paper-qwen3 --data data/c4-qwen3 -o runs/qwen3
   unembed train --plot runs/short
-Run the same command again after an interruption: it goes on where the last saved state ends.
+Run the same command again after an interruption: it resumes from the last saved state.
 """
 
 
@@ -44,10 +43,10 @@ Run the same command again after an interruption: it goes on where the last save
 )
 @json_option
 def command(config: str | None, plot: Path | None, as_json: bool, **typed: Any) -> None:
-    """Train an inverter on prepared data, or go on with a run.
+    """Train an inverter on prepared data, or resume a run.
 
     Writes to the output folder: best/ and latest/ (models), log.jsonl, curves.png and curves.svg, and
-    state/ (to go on from). Ctrl-C finishes the step, saves, and exits with 130.
+    state/ (to resume from). Ctrl-C finishes the step, saves, and exits with 130.
     """
     for package in ("accelerate", "matplotlib"):
         # Now, not after the hours of training that end with a plot.

@@ -1,4 +1,4 @@
-"""What the two stages of `unembed prepare` can be told; a field's description is its option's help."""
+"""The settings of both stages of `unembed prepare`; a field's description is its option's help."""
 
 from __future__ import annotations
 

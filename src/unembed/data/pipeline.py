@@ -36,7 +36,7 @@ def prepare(
     `source` is a file or `hub:DATASET`, with `LANG=` in front of it if the language is known, or several of
     them, or a whole `PrepareConfig`. `fields` are the fields of `PrepareConfig`: `limit`, `seq_len`,
     `min_tokens`, ... The encoder is a name, a folder, a hub id, or an object with the `Encoder` protocol.
-    Called again after an interruption, it goes on where it stopped.
+    Called again after an interruption, it continues where it stopped.
     """
     given = encoder if encoder is not None and not isinstance(encoder, str) else None
     if isinstance(encoder, str):

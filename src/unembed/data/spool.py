@@ -2,7 +2,7 @@
 
 The order is an external merge sort by a hash of the text that is keyed with the seed: a shuffle in
 bounded memory, which depends on the texts and the seed and on nothing else. Each chunk has a journal
-that says how far the sources were read, so a run that was killed goes on after its last whole chunk.
+that says how far the sources were read, so a run that was killed continues after its last whole chunk.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Verification:
 
 
 def verify(folder: Path | str, *, deep: bool = False, quiet: bool = True) -> Verification:
-    """Check every file's digest; with `deep`, also that each sample is what the format promises.
+    """Check every file's digest; with `deep`, also that each sample is what the format says.
 
     A folder that `unembed prepare` made in one go is checked with the collected texts inside it.
     """

@@ -97,7 +97,7 @@ def check_vectors(vectors: NDArray[np.float32], *, dimension: int, name: str) ->
     """The vectors, if there are `dimension` finite numbers in each; an error that names the first bad one."""
     if vectors.ndim != 2 or vectors.shape[1] != dimension:
         raise DataError(f"Encoder '{name}' returned vectors of shape {vectors.shape}, not [N, {dimension}].")
-    # The sum is finite where all are (and where it overflows, the slow look decides).
+    # The sum is finite where all are (and where it overflows, the slow check decides).
     if not np.isfinite(vectors.sum()):
         bad = np.nonzero(~np.isfinite(vectors).all(axis=1))[0]
         if len(bad):

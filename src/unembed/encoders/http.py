@@ -36,7 +36,8 @@ class RetryingClient:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(
-                "OPENAI_BASE_URL is not an http(s) address.", hint="It looks like https://host/v1."
+                "OPENAI_BASE_URL is not an http(s) address.",
+                hint="Set it to an address like https://host/v1.",
             )
         host = parts.netloc.rpartition("@")[2]  # a password in the address is as secret as the key
         self.address = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
@@ -123,14 +124,17 @@ class RetryingClient:
                 hint="Check OPENAI_BASE_URL (it usually ends in /v1) and the model's name.",
             )
         if status == 429:
-            return UnavailableError(f"{self.address}: the account's quota is used up: {reason}")
+            return UnavailableError(
+                f"{self.address}: the account's quota is used up: {reason}",
+                hint="Raise the quota with the provider, then run the command again.",
+            )
         return UsageError(f"{self.address} refused the request (status {status}): {reason}")
 
     def _quota_is_used_up(self, response: Any) -> bool:
         return response.status_code == 429 and "insufficient_quota" in response.text
 
     def _reason(self, response: Any) -> str:
-        """What the server said, in one short line without the key."""
+        """The server's reason, in one short line without the key."""
         try:
             error = response.json()["error"]
             text = error["message"] if isinstance(error, dict) else str(error)

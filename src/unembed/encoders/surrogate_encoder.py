@@ -1,7 +1,7 @@
-"""A surrogate: a small network that imitates an encoder, learnt from texts and their vectors alone.
+"""A surrogate: a small network that stands in for an encoder, learnt from texts and their vectors alone.
 
-Whoever holds the pairs that an inverter is trained on can have one, and search with it as if the
-encoder were at hand, without a single call. Its blocks are BERT's, smaller; its weights are its own.
+Whoever holds the pairs that an inverter is trained on can train one, and search with it without a call of
+the encoder. Its blocks are BERT's, smaller; its weights are its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
@@ -36,13 +36,16 @@ CONFIG, WEIGHTS, TOKENIZER = "surrogate.json", "model.safetensors", "tokenizer.j
 
 
 class SurrogateConfig(BaseModel):
-    """surrogate.json: what it is and what it imitates."""
+    """surrogate.json: what it is, and which encoder it stands in for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     format: int = FORMAT
     network: BertConfig
-    imitates: EncoderInfo = Field(description="The encoder whose vectors it learnt.")
+    encoder: EncoderInfo = Field(
+        validation_alias=AliasChoices("encoder", "imitates"),  # its name in earlier files
+        description="The encoder whose vectors it learnt.",
+    )
     training: dict[str, Any] = Field(default_factory=dict, description="How it was trained.")
     digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")
 
@@ -84,11 +87,11 @@ class Surrogate:
         self.network = network.to(device).eval().requires_grad_(False)
         self._tokenizer = tokenizer
         self._device = device
-        self.info = config.imitates.model_copy(
+        self.info = config.encoder.model_copy(
             update={
                 # load_encoder() takes a folder; a surrogate in memory has no name that it could take.
-                "name": str(folder) if folder is not None else f"surrogate of {config.imitates.name}",
-                "source": f"learnt from the vectors of {config.imitates.name}",
+                "name": str(folder) if folder is not None else f"surrogate of {config.encoder.name}",
+                "source": f"learnt from the vectors of {config.encoder.name}",
                 "digest": config.digests.get(WEIGHTS, ""),
                 "max_tokens": config.network.max_position_embeddings,
                 "normalised": True,
@@ -139,7 +142,7 @@ def load_surrogate(folder: Path, *, device: str | None = None) -> Surrogate:
         raise DataError(f"{folder / CONFIG} is damaged: {error}") from error
     contents = {name: read_checked(folder / name, config.digests.get(name)) for name in (WEIGHTS, TOKENIZER)}
     with torch.device("meta"):
-        network = SurrogateNetwork(config.network, config.imitates.dimension)
+        network = SurrogateNetwork(config.network, config.encoder.dimension)
     try:
         network.load_state_dict(unpack(load_tensors(contents[WEIGHTS])), assign=True)
     except (SafetensorError, RuntimeError) as error:

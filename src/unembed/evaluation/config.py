@@ -1,4 +1,4 @@
-"""What to measure: one frozen description. A field's description is its command-line help."""
+"""What to measure. A field's description is its command-line help."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ DEFAULT_METRICS = tuple(name for name in METRICS if name != "perplexity")
 
 
 class EvaluateConfig(BaseModel):
-    """An evaluation of one model (the base), and the sweeps around it, one table each."""
+    """An evaluation of one model (the base), and the comparisons around it, one table each."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    split: Literal["train", "validation", "test"] = Field("test", description="Which side of the data.")
+    split: Literal["train", "validation", "test"] = Field(
+        "test", description="Split of the data to measure on."
+    )
     samples: int = Field(1000, gt=0, description="Texts to recover, drawn from the split.")
     min_tokens: int = Field(1, ge=1, description="Leave out shorter texts.")
     max_tokens: int | None = Field(None, ge=1, description="Leave out longer texts.")
@@ -30,7 +32,7 @@ class EvaluateConfig(BaseModel):
     )
     known_length: bool = Field(
         False,
-        description="Tell the model how many tokens the text has, or let it find out.  [default: unknown]",
+        description="Give the model the number of tokens, or let it predict it.  [default: unknown]",
     )
     metrics: tuple[str, ...] = Field(DEFAULT_METRICS, description=f"Some of: {', '.join(METRICS)}.")
     perplexity: str | None = Field(
@@ -47,11 +49,12 @@ class EvaluateConfig(BaseModel):
     )
     encoder_calls: tuple[int, ...] = Field(
         (),
-        description="Search with an encoder at hand, and compare what is found within these numbers of "
-        "its calls, e.g. 0,50,200,1000,5000.",
+        description="Compare what a guided search finds within these numbers of encoder calls, "
+        "e.g. 0,50,200,1000,5000.",
     )
     guide: str | None = Field(
-        None, description="Encoder that guides: a name, a folder, or surrogate.  [default: the data's own]"
+        None,
+        description="Encoder of the guided search: a name, a folder, surrogate.  [default: the data's own]",
     )
     search_option: tuple[str, ...] = Field(
         (), description="NAME=VALUE: an option of the guided search, e.g. gradient=10. Repeat for more."

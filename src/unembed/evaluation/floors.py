@@ -40,7 +40,7 @@ def nearest_texts(
     """For each vector the index of the training text with the largest cosine, among the first `limit`.
 
     Prepared data is shuffled, so the first are a random choice. Memory does not grow with the training
-    set: it is read in chunks, and `progress` is told after each.
+    set: it is read in chunks, and `progress` is updated after each.
     """
     progress = progress or SilentProgress()
     queries = _unit(vectors)  # [n, D]

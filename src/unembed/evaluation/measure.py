@@ -59,7 +59,7 @@ class Evaluation:
             checkpoints=[self.specs.index(spec) for spec in milestones],
             models=[self.specs.index(spec) for spec in compared],
         )
-        self.folder = Path()  # where the run is kept
+        self.folder = Path()  # where the run is written
         self._loaded: tuple[int, Target] | None = None
         self._victims: dict[str, Encoder] = {}  # by digest
         self._originals: dict[tuple[str, str], OriginalsOnce] = {}  # by digests of encoder and data

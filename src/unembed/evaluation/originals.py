@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 class OriginalsOnce:
     """An encoder that embeds each of the original texts at most once; other texts it passes on.
 
-    The vectors are kept in the run's folder, so that a resumed run does not embed them again.
+    The vectors are stored in the run's folder, so that a resumed run does not embed them again.
     """
 
     def __init__(self, encoder: Encoder, originals: Sequence[str], folder: Path) -> None:
@@ -37,8 +37,8 @@ class OriginalsOnce:
         name = digest_json([encoder.info.digest, texts])[:12]
         self._path = folder / f"originals-{name}.npz"
         if self._path.exists():
-            with np.load(self._path, allow_pickle=False) as kept:
-                self._vectors = dict(zip(kept["rows"].tolist(), kept["vectors"], strict=True))
+            with np.load(self._path, allow_pickle=False) as stored:
+                self._vectors = dict(zip(stored["rows"].tolist(), stored["vectors"], strict=True))
 
     @property
     def info(self) -> EncoderInfo:

@@ -55,8 +55,8 @@ class Recovery:
     ) -> list[list[Recovered]]:
         """For each budget of encoder calls (None: the strategy's own) the texts of the vectors [n, D].
 
-        What a search finds within few calls is the beginning of what it finds within many: only the
-        largest budget is run, and the others are read off it.
+        A search with few calls is the first part of one with many: only the largest budget is run, and the
+        others are read off it.
         """
         calls = [GuidedSettings().max_encoder_calls if budget is None else budget for budget in budgets]
         most = max(calls)

@@ -34,7 +34,7 @@ class VariantRunner:
     ) -> None:
         self.variant, self.target, self.config = variant, target, config
         samples = target.samples
-        self.lengths = samples.lengths  # [n] what the model is told, or a floor takes
+        self.lengths = samples.lengths  # [n] what the model is given, or a floor takes
         self.vectors = samples.vectors  # [n, D]
         self.neighbours: NDArray[np.int64] | None = None
         if variant.kind in ("shuffled", "random"):
@@ -57,7 +57,7 @@ class VariantRunner:
         if variant.guided:
             self.search(first, [1])
         elif variant.kind in ("model", "shuffled"):
-            self.recovery.texts(self.vectors[first], self._told(first))
+            self.recovery.texts(self.vectors[first], self._given_lengths(first))
 
     def _recovery(self, guide: Encoder | None) -> Recovery:
         variant, config = self.variant, self.config
@@ -76,13 +76,13 @@ class VariantRunner:
         )
 
     def search(self, indices: Indices, budgets: Sequence[int | None]) -> list[list[Recovered]]:
-        """With an encoder at hand: the recovered texts of some samples, for each number of its calls."""
-        return self.recovery.texts_within(self.vectors[indices], self._told(indices), budgets)
+        """Guided: the recovered texts of some samples, for each number of encoder calls."""
+        return self.recovery.texts_within(self.vectors[indices], self._given_lengths(indices), budgets)
 
     def run(self, indices: Indices) -> list[Recovered]:
         """The recovered texts of some of the samples."""
         if self.variant.kind in ("model", "shuffled"):
-            return self.recovery.texts(self.vectors[indices], self._told(indices))
+            return self.recovery.texts(self.vectors[indices], self._given_lengths(indices))
         samples, tokenizer = self.target.samples, self.target.checkpoint.tokenizer
         if self.variant.kind == "original":
             return [Recovered(samples.texts[index], samples.tokens[index]) for index in indices]
@@ -121,10 +121,10 @@ class VariantRunner:
             seeds=[int(stream.generate_state(1)[0]) for stream in streams],
         )
 
-    def _told(self, indices: Indices) -> list[int] | None:
-        """The lengths, where the model is told them."""
+    def _given_lengths(self, indices: Indices) -> list[int] | None:
+        """The lengths, where the model is given them."""
         if not self.config.known_length or self.target.fixed_length:
             return None
         longest = self.target.checkpoint.config.denoiser.max_length
-        told: list[int] = np.minimum(self.lengths[indices], longest).tolist()
-        return told
+        given: list[int] = np.minimum(self.lengths[indices], longest).tolist()
+        return given

@@ -58,8 +58,8 @@ def _guide(guide: dict[str, Any]) -> str:
 
 def _length(config: EvaluateConfig) -> str:
     if config.known_length:
-        return "known: the model was told the number of tokens"
-    return "unknown: the model had to find the number of tokens"
+        return "known: the model was given the number of tokens"
+    return "unknown: the model had to predict the number of tokens"
 
 
 def _notes(config: EvaluateConfig, described: Sequence[dict[str, Any]]) -> tuple[str, ...]:

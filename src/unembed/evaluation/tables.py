@@ -66,7 +66,7 @@ class Tables:
             found.append(self._strategies())
         if plan.remask:
             title = "Share that euler-remask masks again"
-            found.append(self._sweep("remask", title, "Re-masked share", plan.remask, "remask"))
+            found.append(self._over_values("remask", title, "Re-masked share", plan.remask, "remask"))
         if plan.calls:
             found.append(self._calls())
         if plan.checkpoints:
@@ -114,7 +114,7 @@ class Tables:
             "checkpoints", "Milestones", "Training steps", [*rows, *self._floors()], scale="linear"
         )
 
-    def _sweep(self, name: str, title: str, axis: str, variants: Sequence[Variant], over: str) -> Table:
+    def _over_values(self, name: str, title: str, axis: str, variants: Sequence[Variant], over: str) -> Table:
         values = [float(getattr(variant, over)) for variant in variants]
         rows = [
             self.figures.table_row(variant, f"{value:g}", x=value)
@@ -123,7 +123,7 @@ class Tables:
         return self._table(name, title, axis, [*rows, *self._floors()], scale="linear")
 
     def _noise(self) -> Table:
-        table = self._sweep(
+        table = self._over_values(
             "noise", "Leakage under Gaussian noise", "Noise / vector", self.plan.noise, "noise"
         )
         note = (
@@ -138,12 +138,12 @@ class Tables:
             for variant in self.plan.calls
         ]
         table = self._table(
-            "encoder-calls", "With an encoder at hand", "Encoder calls at most", [*rows, *self._floors()]
+            "encoder-calls", "Guided by an encoder", "Encoder calls at most", [*rows, *self._floors()]
         )
         measured = {column.name for column in table.columns}
         notes = (
             "Encoder calls: texts that the search had embedded. One search was run, with the largest number; "
-            "the others are its beginning. At 0 the encoder is not used.",
+            "the others are read off it. At 0 the encoder is not used.",
             *table.notes,
         )
         return table.model_copy(

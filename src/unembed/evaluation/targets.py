@@ -106,12 +106,12 @@ def load_target(
         )
     if config.known_length and checkpoint.config.denoiser.length == "fixed":
         raise UsageError(
-            f"The model '{label}' finds the end of a text itself: it cannot be told a length.",
+            f"The model '{label}' ends its texts by itself: it takes no length.",
             hint="Leave out --known-length.",
         )
     if config.floors and not len(data.split("train")):
         raise DataError(
-            f"{spec.data} has no training texts among which the nearest could be looked for.",
+            f"{spec.data} has no training texts, which the nearest-text floor needs.",
             hint="Leave the floors out with --no-floors.",
         )
     samples = draw_samples(
@@ -154,7 +154,7 @@ def parse_models(typed: str | None, data: Path | None) -> list[tuple[str, Path]]
             out.append((model, data))
         else:
             raise UsageError(
-                f"On which data is the model {model} to be measured?",
+                f"There is no data for the model {model}.",
                 hint=f"Write {model}=DATA, or give --data.",
             )
     return out

@@ -34,7 +34,7 @@ class Variant:
 
     @property
     def guided(self) -> bool:
-        """Whether an encoder is at hand."""
+        """Whether it is a guided search."""
         return self.strategy == GUIDED
 
     @property
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def guided(self) -> bool:
-        """Whether any variant has an encoder at hand."""
+        """Whether any variant is a guided search."""
         return any(variant.guided for variant in self.variants)
 
     def read_off(self, variant: Variant) -> tuple[Variant, ...]:
@@ -112,7 +112,7 @@ def make_plan(
             settings.setdefault("calls", config.budget)
         return Variant("model", target, **settings)
 
-    # Guided by somebody else's vector it finds somebody else's text; the floor is the model alone.
+    # With another text's vector a guided search finds the other text; the floor is the model alone.
     alone = DEFAULT_STRATEGY if config.strategy == GUIDED else config.strategy
     floors: list[Variant] = []
     for target in dict.fromkeys((base, *models)):

@@ -32,7 +32,7 @@ class DenoisingAccuracy(Ratio):
         return f"teacher-forced, one pass, {self.ratio:g} of the positions masked, the others given"
 
     def statistics(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        raise TypeError("denoising accuracy looks at the model, not at recovered texts: call denoise()")
+        raise TypeError("denoising accuracy measures the model, not recovered texts: call denoise()")
 
 
 @torch.no_grad()

@@ -63,7 +63,7 @@ def model_card(config: CheckpointConfig, more: str = "") -> str:
     denoiser = config.denoiser
     return _CARD.format(
         license=json.dumps(config.licence, ensure_ascii=False) if config.licence else "unknown",
-        licence=config.licence or "unknown: who trained it has not said what its texts allow",
+        licence=config.licence or "unknown: its maker has not stated one",
         encoder_licence=config.encoder.licence,
         encoder=config.encoder.name,
         dimension=config.encoder.dimension,

@@ -111,7 +111,7 @@ class Checkpoint:
         return read_back(self.tokenizer, [self.vocabulary.decode(entries) for entries in sequences])
 
     def penalising_repeats(self, penalty: float) -> Checkpoint:
-        """The same model, but a word that stands already loses so many nats."""
+        """The same model, but a word that is already in the text loses so many nats."""
         if self.config.denoiser.lexical_hidden == 0:
             raise UsageError(
                 "This model has no lexical head to take repeated words back from.",
@@ -128,7 +128,7 @@ class Checkpoint:
         return out
 
     def save(self, folder: Path) -> None:
-        """Write all of it in the place of `folder`: a reader finds the old model or the new one.
+        """Replace `folder` by all of it: a reader finds the old model or the new one.
 
         A model that was not loaded from a folder, as in training, keeps the phrases and the surrogate that
         lie there, where they are of its vocabulary and encoder.
@@ -159,7 +159,7 @@ class Checkpoint:
 
     def add_surrogate(self, surrogate: Surrogate) -> None:
         """Put a surrogate of its encoder into the folder that it was loaded from."""
-        self.refuse_surrogate_of(surrogate.config.imitates)
+        self.refuse_surrogate_of(surrogate.config.encoder)
         put_surrogate(self._own_folder(), surrogate)
 
     def refuse_surrogate_of(self, encoder: EncoderInfo) -> None:
@@ -167,7 +167,7 @@ class Checkpoint:
         wanted = self.config.encoder
         if encoder.digest != wanted.digest:
             raise MismatchError(
-                f"A surrogate of '{encoder.name}' does not fit: the model inverts those of '{wanted.name}'.",
+                f"A surrogate of '{encoder.name}' does not fit: the model inverts vectors of '{wanted.name}'.",
                 hint="Train it on data that was prepared with the model's encoder.",
             )
 
@@ -215,7 +215,10 @@ class Checkpoint:
         folder, name = Path(name), str(name)
         if not folder.is_dir():
             if folder.is_absolute() or name.count("/") > 1 or name.startswith("."):
-                raise UsageError(f"There is no model folder {name}.")
+                raise UsageError(
+                    f"There is no model folder {name}.",
+                    hint="Give a model's folder, or a hub id (owner/model).",
+                )
             folder = snapshot(
                 name,
                 revision=revision,

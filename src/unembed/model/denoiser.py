@@ -97,7 +97,7 @@ class Denoiser(nn.Module):
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """All initialisation in one place; a pretrained backbone then overwrites its part."""
+        """All initialisation; a pretrained backbone then overwrites its part."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)

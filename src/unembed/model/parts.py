@@ -1,7 +1,7 @@
 """The files of a model's folder: one list, by which it is read, saved, exported, uploaded and replaced.
 
 config.json holds the sha256 of the others. Phrases and the surrogate are of the data, not of the weights:
-they come later, by commands of their own, and stay when better weights take the old ones' place.
+they come later, by commands of their own, and stay when better weights replace the old ones.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class OptionalParts:
             self.contents()
         except (UnembedError, ValidationError, FileNotFoundError):
             return False
-        return config.imitates.digest == encoder.digest
+        return config.encoder.digest == encoder.digest
 
     def _has(self, name: str, wanted: bool) -> bool:
         """Whether a part is there, or should be: config.json lists it."""

@@ -8,7 +8,7 @@ order leaves what it discounts to the next lower one,
     p(c | b)   = max(n(bc) - D, 0) / n(b) + left(b) p(c)
     p(c)       ~ the number of different words that c was seen behind
 
-with left(.) what makes each of them sum to one. Pairs and triples that occur seldom are not kept.
+with left(.) what makes each of them sum to one. Rare pairs and triples are not stored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PHRASES = "phrases.npz"
 FORMAT = 1
 DISCOUNT = 0.75
 SMOOTHING = 0.1  # what a word that was never seen counts, beside those that were
-RATIO = 1.25  # counts are kept as powers of it
+RATIO = 1.25  # counts are stored as powers of it
 AT_ONCE = 4_000_000  # entries that are counted together
 
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ class Phrases:
 
     size: int  # of the vocabulary
     vocabulary: str  # its digest
-    behind: Ints  # [S] in how many different words' company each was seen, of all pairs
+    behind: Ints  # [S] behind how many different words each was seen, of all pairs
     totals: Ints  # [S] how often each was seen before another
     pairs: Ints  # [P] first * S + second, ascending
     pair_counts: Doubles  # [P]
@@ -79,7 +79,7 @@ class Phrases:
         often = triple_counts >= min_triples
         triple_keys, triple_counts = triple_keys[often], triple_counts[often]
         index, known = _find(keys, triple_keys // width)
-        kept = index[known] * width + triple_keys[known] % width
+        stored = index[known] * width + triple_keys[known] % width
         return cls(
             size,
             vocabulary_digest(vocabulary),
@@ -87,7 +87,7 @@ class Phrases:
             totals,
             keys,
             _rounded(_levels(counts)),
-            kept,
+            stored,
             _rounded(_levels(triple_counts[known])),
         )
 
@@ -166,7 +166,10 @@ class Phrases:
                 read = {name: arrays[name] for name in arrays.files}
             size = int(read["size"])
             if int(read["format"]) != FORMAT:
-                raise DataError(f"{file} is of another version of this program.")
+                raise DataError(
+                    f"{file} was written by another version of unembed.",
+                    hint="Count again: unembed phrases --model MODEL --source TEXTS",
+                )
             given = read["vocabulary"].tobytes().hex()
             if given == vocabulary_digest(vocabulary):
                 pairs, pair_counts = _read_grams(read, "pair", size + 2)

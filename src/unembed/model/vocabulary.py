@@ -24,9 +24,9 @@ class Vocabulary:
         cls, counts: NDArray[np.int64], *, min_count: int = 1, fixed_length: bool = False
     ) -> Vocabulary:
         """Keep what occurs at least `min_count` times; the rest is UNKNOWN, which is never predicted."""
-        kept = np.nonzero(counts >= min_count)[0]
+        used = np.nonzero(counts >= min_count)[0]
         own = [UNKNOWN, END, PAD] if fixed_length else [UNKNOWN]
-        return cls(np.concatenate([kept, own]).astype(np.int32))
+        return cls(np.concatenate([used, own]).astype(np.int32))
 
     def __len__(self) -> int:
         return len(self.token_ids)

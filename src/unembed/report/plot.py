@@ -1,7 +1,7 @@
 """A table as a picture: one panel per metric, one mark per row, its interval as a bar; floors in grey, what
 others published in vermilion.
 
-Colours are from Okabe and Ito's palette, which the colour-blind can tell apart; nothing is told by
+Colours are from Okabe and Ito's palette, which the colour-blind can tell apart; nothing is shown by
 colour alone.
 """
 

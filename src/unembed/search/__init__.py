@@ -1,1 +1,1 @@
-"""With an encoder at hand: texts whose vectors come ever nearer to the one that is given."""
+"""Guided search: with an encoder, find texts whose vectors come ever nearer to the target."""

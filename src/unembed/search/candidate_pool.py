@@ -35,8 +35,8 @@ class CandidatePool:
 
     def without(self, texts: Container[str]) -> CandidatePool:
         """All but these."""
-        kept = [row for row, text in enumerate(self.texts) if text not in texts]
-        return self if len(kept) == len(self) else self.select(kept)
+        rows = [row for row, text in enumerate(self.texts) if text not in texts]
+        return self if len(rows) == len(self) else self.select(rows)
 
     def joined(self, other: CandidatePool) -> CandidatePool:
         """Both, in this order; a text in both keeps its first position."""
@@ -49,16 +49,16 @@ class CandidatePool:
         )
 
     def ranked(self, error_model: GPErrorModel | None, trigram_weight: float) -> list[int]:
-        """Indices, the most promising first; where no surrogate has seen the texts, as they are.
+        """Indices, best first; in their own order where no surrogate has embedded the texts.
 
-        A text promises its cosine's upper confidence bound + trigram_weight x its trigram log-probability.
+        A text's rank is its cosine's upper confidence bound + trigram_weight x its trigram log-probability.
         """
         if error_model is None or self.by_surrogate is None:
             return list(range(len(self)))
-        promise = error_model.upper_confidence_bound(self.by_surrogate)  # [n]
+        bound = error_model.upper_confidence_bound(self.by_surrogate)  # [n]
         if self.trigram_log_probs is not None:
-            promise += np.float32(trigram_weight) * self.trigram_log_probs
-        return np.argsort(-promise, kind="stable").tolist()  # type: ignore[no-any-return]
+            bound += np.float32(trigram_weight) * self.trigram_log_probs
+        return np.argsort(-bound, kind="stable").tolist()  # type: ignore[no-any-return]
 
 
 def _both(one: NDArray[np.float32] | None, other: NDArray[np.float32] | None) -> NDArray[np.float32] | None:

@@ -93,8 +93,8 @@ def swap(text: Entries, random: np.random.Generator) -> Entries:
 
 def rebuild(text: Entries, random: np.random.Generator) -> Entries:
     """Keep a few words where they are, and mask the rest."""
-    kept = random.random(len(text)) < random.uniform(0.2, 0.6)
-    masked = tuple(entry if keep else MASK for entry, keep in zip(text, kept.tolist(), strict=True))
+    stays = random.random(len(text)) < random.uniform(0.2, 0.6)
+    masked = tuple(entry if keep else MASK for entry, keep in zip(text, stays.tolist(), strict=True))
     return masked if MASK in masked else span(text, random)
 
 

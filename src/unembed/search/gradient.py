@@ -21,7 +21,7 @@ LIKELY = 300  # words that compete for a position
 
 
 class Substitutions:
-    """Which words to change in which texts, most promising first."""
+    """Which words to change in which texts, the largest expected gain first."""
 
     def __init__(self, checkpoint: Checkpoint, encoder: WhiteBox) -> None:
         self._checkpoint = checkpoint
@@ -42,19 +42,19 @@ class Substitutions:
         found: NDArray[np.int64] = logits.topk(min(LIKELY, int(self._usable.sum()))).indices.numpy()
         return found
 
-    def pull(self, parents: Sequence[Hypothesis], targets: NDArray[np.float32]) -> list[TokenGradients]:
+    def gradients(self, parents: Sequence[Hypothesis], targets: NDArray[np.float32]) -> list[TokenGradients]:
         """The gradients at these texts: one encoder call per text."""
         return self._encoder.token_gradients([parent.text for parent in parents], targets)
 
     def best(
-        self, parent: Hypothesis, pull: TokenGradients, likely: NDArray[np.int64], count: int
+        self, parent: Hypothesis, at_text: TokenGradients, likely: NDArray[np.int64], count: int
     ) -> list[Entries]:
-        """The `count` substitutions of one word that promise most."""
+        """The `count` substitutions of one word with the largest expected gain."""
         # A text whose words the encoder splits otherwise than the model cannot be matched word by word.
-        if self._checkpoint.vocabulary.decode(parent.entries) != pull.ids.tolist():
+        if self._checkpoint.vocabulary.decode(parent.entries) != at_text.ids.tolist():
             return []
         own = self._words[list(parent.entries)]  # [L, D]
-        gain = pull.gradient @ self._words[likely].T - (pull.gradient * own).sum(axis=1, keepdims=True)
+        gain = at_text.gradient @ self._words[likely].T - (at_text.gradient * own).sum(axis=1, keepdims=True)
         flat = np.argsort(-gain, axis=None, kind="stable")[: count + len(parent.entries)]
         out = []
         for position, column in zip(*np.unravel_index(flat, gain.shape), strict=True):

@@ -1,7 +1,7 @@
 """Guided search: propose with the denoiser, judge with the encoder, keep what comes nearer.
 
 It is a beam search. The encoder is a black box: it is only asked for the vectors of texts, and its calls are
-the cost. A target begins with the plain inversion's texts. Then, round after round, the best texts so far
+the cost. A target starts with the plain inversion's texts. Then, round after round, the best texts so far
 are edited, the denoiser fills the edits' masks, the new texts are embedded, and the best stay. All targets
 of a batch go through each round together, so that every pass and every call is a full batch.
 """
@@ -37,7 +37,7 @@ Floats = NDArray[np.float32]
 
 SCORING = 8  # sequences per text by which the denoiser says how likely it is
 
-# Told after every round; returns which states go on, or None for all.
+# Called after every round; returns which states are searched on, or None for all.
 Observer = Callable[[Sequence[SearchState]], Sequence[bool] | None]
 
 
@@ -166,8 +166,8 @@ class GuidedSearch:
             chosen = [index for index in indices if candidates.proposals[index].chosen]
             others = [index for index in indices if not candidates.proposals[index].chosen]
             if state.best is not None and others:
-                kept = self._prefilter.keep(state.ranked(candidates.pool.select(others)))
-                others = [others[index] for index in kept]
+                best = self._prefilter.keep(state.ranked(candidates.pool.select(others)))
+                others = [others[index] for index in best]
             indices = chosen + others
         return candidates.select(indices[: state.calls_left])
 
@@ -207,15 +207,15 @@ class GuidedSearch:
             if pool.trigram_log_probs is not None:
                 log_probs = pool.trigram_log_probs.tolist()
                 state.trigram_log_probs.update(zip(pool.texts, log_probs, strict=True))
-        promising = [state.add(some) for state, some in zip(states, embedded, strict=True)]
+        contenders = [state.add(some) for state, some in zip(states, embedded, strict=True)]
         if self._objective.denoiser_weight:
-            self._score(states, promising)
-        for state, few in zip(states, promising, strict=True):
+            self._score(states, contenders)
+        for state, few in zip(states, contenders, strict=True):
             state.choose_beam(few)
 
-    def _score(self, states: Sequence[SearchState], promising: Sequence[Sequence[Hypothesis]]) -> None:
+    def _score(self, states: Sequence[SearchState], contenders: Sequence[Sequence[Hypothesis]]) -> None:
         """Ask the denoiser how likely these texts are, those of all states together."""
-        asked = [(state, one) for state, some in zip(states, promising, strict=True) for one in some]
+        asked = [(state, one) for state, some in zip(states, contenders, strict=True) for one in some]
         if not asked:
             return
         scores = score_texts(

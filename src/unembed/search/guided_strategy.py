@@ -117,7 +117,7 @@ def check_guide(encoder: Encoder, checkpoint: Checkpoint) -> None:
         raise MismatchError(
             f"The encoder '{given.name}' makes vectors of {given.dimension} numbers; this model inverts "
             f"vectors of {wanted.dimension}, made by '{wanted.name}'.",
-            hint=f"Guide it by '{wanted.name}', or by a surrogate that learnt its vectors.",
+            hint=f"Use --encoder {wanted.name}, or a surrogate that learnt its vectors.",
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from unembed.search.candidate_pool import CandidatePool
 
-DEEPEN = 3  # after so many turns of the best text its less likely neighbours are looked at too
+DEEPEN = 3  # after so many turns of the best text its less likely neighbours are tried too
 
 
 @dataclass
@@ -32,7 +32,7 @@ class NeighbourPools:
         return min(left)[1] if left else None
 
     def wants_deeper(self, best: str) -> bool:
-        """Whether it is time to look at less likely neighbours of the beam's best text too: once.
+        """Whether it is time to try less likely neighbours of the beam's best text too: once.
 
         It is after a few turns, or when its likely neighbours have run out before.
         """

@@ -1,7 +1,7 @@
 """The neighbourhood of a text: what the search may try of it in the rounds to come.
 
 It holds the single-edit neighbours. Where a surrogate can rank them, there are more: words that the text
-lacks, words that stand elsewhere, and the edits of the most promising neighbours combined two by two.
+lacks, words that stand elsewhere, and the edits of the best-ranked neighbours combined two by two.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.single_edits import Neighbour, SingleEdits
 
-MAX_LIKELY = 150  # single-edit neighbours that are kept, by their words' probability
-DEEPER = 4  # times as many words are looked at where that has led nowhere
+MAX_LIKELY = 150  # single-edit neighbours that enter the pool, by their words' probability
+DEEPER = 4  # times as many words are tried where that has led nowhere
 
 
 class Neighbourhood:
@@ -49,7 +49,7 @@ class Neighbourhood:
     ) -> None:
         """Find the neighbours of these texts, one per state, and add them to the states' pools.
 
-        aims: [n, D], the vectors that the denoiser is told; deep: take less likely words and longer moves
+        aims: [n, D], the vectors that the denoiser reads; deep: take less likely words and longer moves
         too, of texts that were explored already.
         """
         if not asked:
@@ -114,6 +114,6 @@ class Neighbourhood:
         return [every[index] for index in order[: self._settings.moves].tolist()]
 
     def _pairs(self, state: SearchState, parent: Hypothesis, pool: CandidatePool) -> list[Entries]:
-        """The edits of a text's most promising neighbours, every two combined."""
+        """The edits of a text's best-ranked neighbours, every two combined."""
         best = [pool.entries[index] for index in state.ranked(pool)[: self._settings.pairs]]
         return [entries for entries in pairs(parent.entries, best) if state.allows(entries)]

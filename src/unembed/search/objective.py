@@ -27,11 +27,11 @@ class Objective:
         """The weights that these settings have for this kind of encoder, with trigrams or without."""
         if by_surrogate:  # its cosines say less: trigrams and the denoiser's scores both count
             return cls(settings.trigram_weight_by_surrogate, settings.denoiser_weight_by_surrogate, True)
-        # Trigrams tell nonsense too, and need no forward pass.
+        # Trigrams detect nonsense too, and need no forward pass.
         return cls(settings.trigram_weight, 0.0 if trigrams else settings.denoiser_weight)
 
     def value(self, cosine: float, trigram_log_prob: float, score: float | None) -> float:
-        """How good a text is to go on from; `score` is the denoiser's, where it is to count."""
+        """How good a text is to edit next; `score` is the denoiser's, where it is to count."""
         value = cosine + self.trigram_weight * trigram_log_prob
         if score is not None:
             value += self.denoiser_weight * max(score, LEAST_SCORE)

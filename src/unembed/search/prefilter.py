@@ -1,6 +1,6 @@
-"""The surrogate prefilter: a model that imitates the encoder sees the proposals first, and most end there.
+"""The surrogate prefilter: a surrogate of the encoder embeds all proposals first, and most end there.
 
-Its own calls cost nothing; only the most promising proposals cost a call of the encoder.
+Its own calls cost nothing; only the best-ranked proposals cost a call of the encoder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unembed.search.error_model import Floats, unit
 
 
 class SurrogatePrefilter:
-    """Keeps one in `ratio` proposals, those that promise most by a surrogate's vectors."""
+    """Keeps one in `ratio` proposals: the best-ranked by a surrogate's vectors."""
 
     def __init__(self, surrogate: Encoder, ratio: int) -> None:
         self._surrogate, self._ratio = surrogate, ratio
@@ -30,5 +30,5 @@ class SurrogatePrefilter:
         return [vectors[[rows[text] for text in some]] for some in texts]
 
     def keep(self, ranked: Sequence[int]) -> list[int]:
-        """Of indices, most promising first, those that stay, in ascending order."""
+        """Of indices, best first, those that stay, in ascending order."""
         return sorted(ranked[: -(-len(ranked) // self._ratio)])

@@ -35,7 +35,7 @@ class Proposal:
     """An edited text on its way to the encoder."""
 
     entries: Entries
-    aim: Floats  # [D] the vector that the denoiser is told
+    aim: Floats  # [D] the vector that the denoiser reads
     made_by: str
     parent: str | None = None  # the text that was edited
     chosen: bool = False  # among many already: the prefilter lets it pass
@@ -142,17 +142,17 @@ class Proposer:
         if not asked:
             return out
         targets = np.stack([states[row].target for row, _ in asked])
-        pulls = self._substitutions.pull([parent for _, parent in asked], targets)
-        for (row, parent), pull in zip(asked, pulls, strict=True):
+        gradients = self._substitutions.gradients([parent for _, parent in asked], targets)
+        for (row, parent), gradient in zip(asked, gradients, strict=True):
             state = states[row]
             if state.likely_words is None:
                 state.likely_words = self._substitutions.likely(state.target)
-            found = self._substitutions.best(parent, pull, state.likely_words, self._settings.gradient)
+            found = self._substitutions.best(parent, gradient, state.likely_words, self._settings.gradient)
             out[row] += [Proposal(entries, state.target, "gradient", parent.text) for entries in found]
         return out
 
     def _neighbours(self, states: Sequence[SearchState]) -> list[list[Proposal]]:
-        """The most promising neighbours that are left of one text of each state's beam."""
+        """The best-ranked neighbours that are left of one text of each state's beam."""
         if not self._settings.neighbours:
             return [[] for _ in states]
         parents = [state.next_parent() for state in states]

@@ -103,7 +103,7 @@ class SearchState:
         return indices
 
     def value(self, one: Hypothesis) -> float:
-        """How good a text is to go on from.
+        """How good a text is to edit next.
 
         A text that has no score by the denoiser yet is taken to be as likely as the one that it was made of.
         """
@@ -114,7 +114,7 @@ class SearchState:
         return self.objective.value(one.cosine, self.trigram_log_probs.get(one.text, 0.0), score)
 
     def ranked(self, pool: CandidatePool) -> list[int]:
-        """Indices of candidates, the most promising first, by all that is known now."""
+        """Indices of candidates, best first, by all that is known now."""
         return pool.ranked(self.error_model, self.objective.trigram_weight)
 
     def add(self, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
@@ -153,11 +153,11 @@ class SearchState:
         return None if rank is None else self.beam[rank]
 
     def wants_deeper(self, one: Hypothesis) -> bool:
-        """Whether it is time to look at less likely neighbours of a text too: of the best one only."""
+        """Whether it is time to try less likely neighbours of a text too: of the best one only."""
         return one is self.beam[0] and self.neighbours.wants_deeper(one.text)
 
     def take_neighbours(self, one: Hypothesis, count: int) -> list[tuple[int, ...]]:
-        """Take the next neighbours of a text out of its pool: those that promise most."""
+        """Take the next neighbours of a text out of its pool: the best-ranked."""
         self.neighbours.turns[one.text] += 1
         pool = self.neighbours.untried(one.text, self.tried)
         taken = self.ranked(pool)[:count]

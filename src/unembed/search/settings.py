@@ -53,7 +53,7 @@ class GuidedSettings(BaseModel):
     )
     moves: int = Field(150, ge=0, description="Neighbours in which a few words stand elsewhere.")
     pairs: int = Field(
-        12, ge=0, description="Most promising neighbours whose edits are also combined two by two."
+        12, ge=0, description="Best-ranked neighbours whose edits are also combined two by two."
     )
     merge: int = Field(
         10, ge=0, description="Texts per round that combine several edits that came nearer, at most."

@@ -1,4 +1,4 @@
-"""Everything that training can be told. A field's description is its option's help."""
+"""All settings of a training run. A field's description is its option's help."""
 
 from __future__ import annotations
 

@@ -25,18 +25,18 @@ class TrainingTexts:
         lengths = [split.lengths.astype(np.int64) for split in splits]
         starts = np.cumsum([0, *map(len, lengths)])
         joined = np.concatenate(lengths)
-        kept = np.nonzero((joined >= min_tokens) & (joined <= max_tokens))[0]
-        if limit is not None:
+        chosen = np.nonzero((joined >= min_tokens) & (joined <= max_tokens))[0]
+        if limit is not None and limit < len(chosen):
             # A spread over all folders, the same for every seed: folders are shuffled already.
-            kept = kept[np.linspace(0, len(kept) - 1, limit).astype(np.int64)] if limit < len(kept) else kept
-        if not len(kept):
+            chosen = chosen[np.linspace(0, len(chosen) - 1, limit).astype(np.int64)]
+        if not len(chosen):
             raise DataError(
                 f"No text of {min_tokens} to {max_tokens} tokens is in the data's {splits[0].name} split."
             )
         self._splits = list(splits)
-        self._folder = np.searchsorted(starts, kept, side="right") - 1  # [N]
-        self._row = kept - starts[self._folder]  # [N]
-        self.lengths: NDArray[np.int64] = joined[kept]  # [N]
+        self._folder = np.searchsorted(starts, chosen, side="right") - 1  # [N]
+        self._row = chosen - starts[self._folder]  # [N]
+        self.lengths: NDArray[np.int64] = joined[chosen]  # [N]
 
     def __len__(self) -> int:
         return len(self.lengths)

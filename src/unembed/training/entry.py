@@ -25,7 +25,7 @@ def train(
     'the snow-flakes became larger and larger.'
 
     `config` is a packaged configuration's name, a YAML file or a `TrainConfig`; `fields` are the fields of
-    `TrainConfig` and come on top. `watch(kind, progress, figures)` is told of every step and every figure.
+    `TrainConfig` and come on top. `watch(kind, progress, figures)` is called at every step and figure.
     Returns the averaged weights after the last step, which are also in `latest/` of the output folder;
     `best/` has those that validated best. Under `accelerate launch` every process calls this.
     """

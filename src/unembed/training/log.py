@@ -17,9 +17,9 @@ class RunLog:
     def __init__(self, folder: Path, *, from_step: int) -> None:
         self._path = folder / LOG
         folder.mkdir(parents=True, exist_ok=True)
-        kept = [line for line in read_log(folder) if line["step"] <= from_step]
+        earlier = [line for line in read_log(folder) if line["step"] <= from_step]
         with atomic_write(self._path) as file:
-            file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept)
+            file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in earlier)
         self._file = self._path.open("a", encoding="utf-8")
         self._board = _tensorboard(folder / "tensorboard", from_step)
 

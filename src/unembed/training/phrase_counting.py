@@ -28,7 +28,7 @@ _BATCH = 8192
 
 
 class PhrasesConfig(BaseModel):
-    """Which texts, and what of them is kept."""
+    """Which texts, and how often a pair or triple must occur."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,10 +71,10 @@ def count_phrases(config: PhrasesConfig, checkpoint: Checkpoint, *, quiet: bool 
                     keys = text_keys(batch)
                     new = seen.add(keys)
                     train = _sides(config, keys) == SPLITS.index("train")  # [N]
-                    kept = [batch[place] for place in np.nonzero(new & train)[0].tolist()]
-                    for ids in tokenise(checkpoint.tokenizer, kept):
+                    fresh = [batch[row] for row in np.nonzero(new & train)[0].tolist()]
+                    for ids in tokenise(checkpoint.tokenizer, fresh):
                         yield checkpoint.vocabulary.encode(np.array(ids, dtype=np.int64)).tolist()
-                    used, repeated = used + len(kept), repeated + int((~new).sum())
+                    used, repeated = used + len(fresh), repeated + int((~new).sum())
                     held_out += int((new & ~train).sum())
                     bar.advance(len(batch))
 

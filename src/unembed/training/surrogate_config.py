@@ -1,4 +1,4 @@
-"""Everything that a surrogate's training can be told. A field's description is its option's help."""
+"""All settings of a surrogate's training. A field's description is its option's help."""
 
 from __future__ import annotations
 

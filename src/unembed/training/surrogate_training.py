@@ -45,7 +45,7 @@ Watch = Callable[[str, Progress, dict[str, float]], None]
 def train_surrogate(
     config: SurrogateTrainConfig, watch: Watch = lambda kind, progress, figures: None
 ) -> Surrogate:
-    """Train, or go on; the averaged network is written to the output folder and returned."""
+    """Train, or resume; the averaged network is written to the output folder and returned."""
     keep_freed_memory()
     with folder_lock(config.output), stop_requests() as stop:
         run = _SurrogateRun(config, watch)
@@ -124,7 +124,7 @@ class _SurrogateRun:
         """The averaged network as an encoder, in `latest/`."""
         seconds = round(self.progress.seconds, 1)
         training = {"step": self.progress.step, "seconds": seconds, **self._identity}
-        settings = SurrogateConfig(network=self.network.bert.config, imitates=self.encoder, training=training)
+        settings = SurrogateConfig(network=self.network.bert.config, encoder=self.encoder, training=training)
         found = Surrogate(self.average.network, self.tokenizer, settings)
         with atomic_folder(self.config.output / "latest") as fresh:
             found.save(fresh)
@@ -156,7 +156,7 @@ def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, dimension: int)
 
 
 def _take_all(network: SurrogateNetwork, tokenizer: Tokenizer, folder: Path) -> None:
-    """Go on from another surrogate: on more texts, or longer ones."""
+    """Start from another surrogate: train it on more texts, or longer ones."""
     other = load_surrogate(folder, device="cpu")
     if other.tokenizer().get_vocab() != tokenizer.get_vocab():
         raise MismatchError(
@@ -176,7 +176,7 @@ def _take_all(network: SurrogateNetwork, tokenizer: Tokenizer, folder: Path) -> 
 
 @torch.no_grad()
 def _take_words(network: SurrogateNetwork, tokenizer: Tokenizer, name: str) -> None:
-    """Begin with a static encoder's token vectors, for the tokens that both know."""
+    """Start from a static encoder's token vectors, for the tokens that both know."""
     folder = require_fetched(name)
     table = load_file(folder / "model.safetensors")["embeddings"].float()  # [V', D]
     words = network.bert.words.weight  # [V, D]

@@ -39,7 +39,7 @@ def warm_start(denoiser: Denoiser, vocabulary: Vocabulary, source: Checkpoint) -
 
 
 def _shared_entries(mine: Vocabulary, theirs: Vocabulary) -> tuple[Tensor, Tensor]:
-    """Places of the same token in both."""
+    """Indices of the same token in both."""
     _, here, there = np.intersect1d(mine.token_ids, theirs.token_ids, return_indices=True)
     return torch.from_numpy(here), torch.from_numpy(there)
 

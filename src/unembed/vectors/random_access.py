@@ -14,7 +14,7 @@ from unembed.errors import DataError, UsageError
 from unembed.extras import require
 from unembed.vectors.arrays import Floats, as_floats
 
-TELLING = ("embedding", "embeddings", "vector", "vectors", "values", "emb", "dense")
+USUAL_NAMES = ("embedding", "embeddings", "vector", "vectors", "values", "emb", "dense")
 
 
 @dataclass(frozen=True)
@@ -82,16 +82,16 @@ def faiss(path: Path) -> Table:
 
 
 def choose(names: list[str], field: str | None, where: str, what: str) -> str:
-    """The one that was named, or the only one, or one with a telling name."""
+    """The one that was named, or the only one, or one with a usual name."""
     if field is not None:
         if field not in names:
             raise UsageError(f"{where} has no {what} '{field}'.", hint=f"It has: {', '.join(names)}.")
         return field
     if len(names) == 1:
         return names[0]
-    telling = [name for name in names if name in TELLING]
-    if len(telling) == 1:
-        return telling[0]
+    usual = [name for name in names if name in USUAL_NAMES]
+    if len(usual) == 1:
+        return usual[0]
     raise UsageError(
         f"{where} has {len(names)} {what}s: which one holds the vectors?" if names else f"{where} is empty.",
         hint=f"Choose with --field: {', '.join(names)}." if names else None,

@@ -159,7 +159,7 @@ class ResultFile:
         """Cut off what a kill left half written, a line or a group; count the rows, and the failed ones."""
         file.seek(0)
         rows = failed = size = 0
-        kept, whole = (0, 0), 0
+        counts, whole = (0, 0), 0
         last = b""
         for line in file:
             if not line.endswith(b"\n"):
@@ -167,12 +167,12 @@ class ResultFile:
             rows, size, last = rows + 1, size + len(line), line
             failed += _FAILED.match(line) is not None
             if rows % self._together == 0:
-                kept, whole = (rows, failed), size
+                counts, whole = (rows, failed), size
         if last and json.loads(last).get("index") != rows - 1:
             raise DataError(f"{self._rows_path} is damaged: its rows are not in order.", hint="Remove it.")
         file.truncate(whole)
         file.seek(0, os.SEEK_END)
-        return kept
+        return counts
 
     def _write_parquet(self) -> None:
         arrow = require("pyarrow", extra="parquet", purpose="Writing Parquet")

@@ -59,13 +59,13 @@ class TrainingDisplay:
         if kind == "train" and self._bar is None and time.monotonic() - self._last_line >= PLAIN_EVERY:
             self._last_line = time.monotonic()
             self._say(self._status(progress, share))
-        for line in self._news(kind, progress, figures):
+        for line in self._lines(kind, progress, figures):
             self._say(line)
 
-    def _news(self, kind: str, progress: Progress, figures: dict[str, Any]) -> list[str]:
+    def _lines(self, kind: str, progress: Progress, figures: dict[str, Any]) -> list[str]:
         at = f"step {progress.step:,}"
         if kind == "start":
-            verb = f"Going on at {at}" if progress.step else "Training"
+            verb = f"Resuming at {at}" if progress.step else "Training"
             return [
                 f"{verb}: {figures['texts']:,} texts, {figures['parameters'] / 1e6:.1f}M parameters, "
                 f"batch {figures['batch']}, into {self._config.output}"
@@ -73,16 +73,16 @@ class TrainingDisplay:
         if kind == "skipped":
             return [f"{at}: the gradient was not finite; the weights stay as they were"]
         if kind == "validation":
-            return [f"{at}: validation bound {figures['bound']:.3f} nats a token"]
+            return [f"{at}: validation bound {figures['bound']:.3f} nats per token"]
         if kind == "sample":
             head = (
-                f"{at}: recovered from nothing but the vector and the length: token accuracy "
+                f"{at}: recovered from the vector and the length alone: token accuracy "
                 f"{figures['accuracy']:.3f}, F1 {figures['f1']:.3f}, exact {figures['exact']:.3f} "
                 f"(n = {figures['n']})"
             )
             return [head, *(line for pair in figures["examples"] for line in _pair(*pair))]
         if kind == "stopped":
-            return [f"Stopped and saved at {at}. The same command goes on from here."]
+            return [f"Stopped and saved at {at}. Run the same command again to resume."]
         if kind == "end":
             return [f"Done at {at}, after {_clock(progress.seconds)}."]
         return []
@@ -126,7 +126,7 @@ class TrainingDisplay:
 
 
 class _Bar:
-    """The terminal's one moving line; what is said scrolls by above it."""
+    """The terminal's one moving line; other lines scroll by above it."""
 
     def __init__(self) -> None:
         from rich.console import Console
