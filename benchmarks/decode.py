@@ -5,7 +5,7 @@
     python benchmarks/decode.py --json
     OMP_NUM_THREADS=1 python benchmarks/decode.py --clock cpu     where other work shares the machine
 
-The naive loop is what one writes first: one sequence at a time, the condition computed anew in every
+The naive loop is what one writes first: one sequence at a time, the condition computed again in every
 step, logits at every position, plain PyTorch layers. It asks the same decoder and gives the same tokens
 as exact decoding, which is checked. "saving" is decoding with its two approximations, a KV cache and a
 shortlist; what they cost in accuracy is measured by benchmarks/saving.py. The naive loop's
@@ -104,7 +104,7 @@ def rate(work: Callable[[], object], sequences: int, clock: Callable[[], float])
 
 
 def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denoiser) -> dict[str, object]:
-    """Sequences a second of one strategy: naive, one by one, many at once; the latter also saving."""
+    """Sequences per second of one strategy: naive, one by one, many at once; the latter also saving."""
     length, decoder = LENGTHS[shape], make_decoder(name)
     vectors = torch.nn.functional.normalize(
         torch.randn(options.batch, denoiser.config.vector_dim, generator=torch.Generator().manual_seed(1)),

@@ -1,11 +1,11 @@
 """How fast the bundled encoder encodes, beside sentence-transformers, on the same texts in the same run.
 
     python benchmarks/encoder_speed.py                                made-up sentences
-    python benchmarks/encoder_speed.py --texts sentences.txt.gz       your own, one a line
+    python benchmarks/encoder_speed.py --texts sentences.txt.gz       your own, one per line
     python benchmarks/encoder_speed.py --json
 
 Repetitions alternate (peak, ours, theirs, peak; then theirs first), because a busy machine drifts; the
-figure is the median of the repetitions' ratios. "Share of peak" is ours' matrix arithmetic a second
+figure is the median of the repetitions' ratios. "Share of peak" is our matrix arithmetic per second
 over what a big torch.mm reaches on this machine, measured before and after in each repetition.
 Where other programs compete for the processor, `--threads 1` and the ratio of processor time
 ("cpu ratio") are the steadier measure: waiting does not count in it.
@@ -79,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--texts", type=Path, help="one text a line, plain or .gz")
+    parser.add_argument("--texts", type=Path, help="one text per line, plain or .gz")
     parser.add_argument("--count", type=int, default=2000, help="texts to encode [default: %(default)s]")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions [default: %(default)s]")
     parser.add_argument("--batch-tokens", type=int, default=BATCH_TOKENS, help="ours [default: %(default)s]")

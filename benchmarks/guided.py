@@ -5,7 +5,7 @@
 
 Both ways use the same model, phrases, encoder and budget of encoder calls per sentence. The plain loop takes
 one sentence after the other; it edits its nearest text, fills the masks of that one edit, embeds that one
-text, and goes on: no neighbours, no merges, no prefilter. Ours makes all proposals of all sentences in one
+text, and repeats: no neighbours, no merges, no prefilter. Ours makes all proposals of all sentences in one
 round: every pass is a full batch. The ratio is that of seconds per call, the median over the repetitions,
 whose order alternates.
 

@@ -3,7 +3,7 @@
     python benchmarks/model_parts.py --data data/short --min-tokens 4 --max-tokens 16
     python benchmarks/model_parts.py --model runs/short/best --data data/short --samples 500 --json
 
-Texts of the test split, their length known unless said otherwise, one token a pass, the surest first:
+Texts of the test split, their length known unless stated otherwise, one token per pass, the surest first:
 
 - words: how many of a text's words are among the lexical head's likeliest k;
 - length: how often the true one is the likeliest, and among the likeliest five;
@@ -11,7 +11,7 @@ Texts of the test split, their length known unless said otherwise, one token a p
 - words given: each mask may only take one of the text's own words that does not stand yet, so that all
   that is left to find is their order;
 - half given: every second token stands, and the others are decoded;
-- attention: with nothing given, how often a place reads one token alone (more than 0.99 of its attention),
+- attention: with nothing given, how often a position reads one token alone (more than 0.99 of its attention),
   block by block. A block that does so everywhere mixes nothing, and can learn no order;
 - search: how often the model finds the true text likelier than what it decoded. Where it does, a better
   search would have helped; where not, only a better model.
@@ -40,7 +40,7 @@ from unembed.metrics.accuracy import token_hits
 from unembed.metrics.f1 import token_f1
 
 TOP = (10, 20, 50, 100)
-ATTENTION = 64  # sequences whose attention is looked at
+ATTENTION = 64  # sequences whose attention is measured
 GIVEN = ("plain", "words given", "half given")
 
 
@@ -53,7 +53,7 @@ def surest_first(
     words_given: bool = False,
     stands: Tensor | None = None,
 ) -> Tensor:
-    """Texts of one length. truth: [B, L]; stands: [B, L] places that are given.  # [B, L]"""
+    """Texts of one length. truth: [B, L]; stands: [B, L] positions that are given.  # [B, L]"""
     denoiser, vocabulary = inverter.denoiser, inverter.checkpoint.vocabulary
     batch, length = truth.shape
     lengths = torch.full((batch,), length)
@@ -65,15 +65,15 @@ def surest_first(
     left.scatter_add_(1, truth, torch.ones(truth.shape))
     while bool((masked := tokens == denoiser.config.mask_id).any()):
         logits = model.logits(tokens, masked.float().mean(dim=1), masked)  # [M, V]
-        rows, places = masked.nonzero().unbind(1)  # [M]
+        rows, positions = masked.nonzero().unbind(1)  # [M]
         if words_given:
             logits = logits.masked_fill(left[rows] <= 0, -torch.inf)
         best, word = torch.log_softmax(logits, dim=1).max(dim=1)  # [M]
-        sure = torch.full(truth.shape, -torch.inf).index_put((rows, places), best)  # [B, L]
+        sure = torch.full(truth.shape, -torch.inf).index_put((rows, positions), best)  # [B, L]
         going = masked.any(dim=1).nonzero().squeeze(1)
-        place = sure[going].argmax(dim=1)
-        chosen = torch.zeros_like(truth).index_put((rows, places), word)[going, place]
-        tokens[going, place] = chosen
+        position = sure[going].argmax(dim=1)
+        chosen = torch.zeros_like(truth).index_put((rows, positions), word)[going, position]
+        tokens[going, position] = chosen
         left[going, chosen] -= 1
     return tokens
 
@@ -97,7 +97,7 @@ def _share_among(texts: Sequence[Sequence[int]], likely: Sequence[Sequence[int]]
 
 @torch.no_grad()
 def attention(inverter: Inverter, vectors: Tensor, length: int) -> dict[str, float]:
-    """The share of places, heads and sequences that read one token alone, in each block."""
+    """The share of positions, heads and sequences that read one token alone, in each block."""
     denoiser, shares, real = inverter.denoiser, [], F.scaled_dot_product_attention
 
     def watched(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
@@ -145,14 +145,14 @@ def measure(inverter: Inverter, vectors: np.ndarray, entries: list[list[int]]) -
                     found[name][row] = text
     out.update({name: accuracy(entries, some) for name, some in found.items()})
     texts = [tuple(text) for text in entries]
-    true, said = (
+    true, decoded = (
         np.array(score_texts(inverter.checkpoint, some, vectors, length_known=True))
         for some in (texts, [tuple(text) for text in found["plain"]])
     )
     wrong = np.array([text != some for text, some in zip(entries, found["plain"], strict=True)])
     out["search"] = {
         "wrong": float(wrong.mean()),
-        "of these, the truth is likelier": float((true > said)[wrong].mean()),
+        "of these, the truth is likelier": float((true > decoded)[wrong].mean()),
     }
     return out
 

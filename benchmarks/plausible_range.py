@@ -1,11 +1,11 @@
-"""How well vectors of another encoder can be told from the model's own: where the warning's threshold lies.
+"""How well vectors of another encoder can be distinguished from the model's own: the warning's threshold.
 
     python benchmarks/plausible_range.py --texts sentences.txt.gz
     python benchmarks/plausible_range.py --texts a.txt.gz --foreign b.txt.gz --other mpnet
 
 The first texts stand for the training data: mean and covariance are measured on their vectors. The table
 shows the whitened energy (about 1 on the training data) of held-out texts, of texts of other kinds, and of
-vectors that are not the encoder's. `told` is the share of single vectors that would be warned about.
+vectors that are not the encoder's. `warned` is the share of single vectors that would be warned about.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--texts", type=Path, required=True, help="one text a line, plain or .gz")
+    parser.add_argument("--texts", type=Path, required=True, help="one text per line, plain or .gz")
     parser.add_argument("--foreign", type=Path, action="append", default=[], help="texts of another kind")
     parser.add_argument("--other", action="append", default=[], help="another encoder, cut to the dimension")
     parser.add_argument("--fit", type=int, default=6000, help="texts to measure on [default: %(default)s]")
-    parser.add_argument("--count", type=int, default=200, help="vectors a case [default: %(default)s]")
+    parser.add_argument("--count", type=int, default=200, help="vectors per case [default: %(default)s]")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
@@ -72,18 +72,18 @@ def main() -> None:
 
     for name, vectors in cases.items():
         energy = whitened_energy(standardise, vectors.astype(np.float32))
-        told = float(((energy > MOST_ENERGY) | (energy < LEAST_ENERGY)).mean())
+        warned = float(((energy > MOST_ENERGY) | (energy < LEAST_ENERGY)).mean())
         row = [round(float(value), 2) for value in np.quantile(energy, [0, 0.5, 1])]
         if options.json:
             keys = ("least", "median", "most")
             print(
                 json.dumps(
-                    {"case": name, "n": len(energy), **dict(zip(keys, row, strict=True)), "told": told}
+                    {"case": name, "n": len(energy), **dict(zip(keys, row, strict=True)), "warned": warned}
                 )
             )
         else:
             least, median, most = row
-            print(f"{name:36} n={len(energy):4}  {least:6} {median:6} {most:6}  told {told:.3f}")
+            print(f"{name:36} n={len(energy):4}  {least:6} {median:6} {most:6}  warned {warned:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How many sequences a second `unembed serve` answers on loopback, with 1, 8 and 64 clients.
+"""How many sequences per second `unembed serve` answers on loopback, with 1, 8 and 64 clients.
 
     python benchmarks/serve_load.py --model runs/short/best
     python benchmarks/serve_load.py --model runs/short/best --clients 1,64 --requests 256 --seconds 30 --json

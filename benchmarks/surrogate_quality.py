@@ -81,7 +81,7 @@ def main() -> None:
     ]  # 2 x [n, edits, D]
     own = targets[:, None]  # [n, 1, D]
     changes = [(own * some).sum(axis=2) for some in vectors]  # 2 x [n, edits]
-    told = np.array([np.corrcoef(real, ours)[0, 1] for real, ours in zip(*changes, strict=True)])  # [n]
+    predicted = np.array([np.corrcoef(real, ours)[0, 1] for real, ours in zip(*changes, strict=True)])  # [n]
     half = options.edits // 2
     taught, untaught = np.zeros(len(samples)), np.zeros(len(samples))
     for row, target in enumerate(targets):
@@ -101,7 +101,7 @@ def main() -> None:
     result = {
         "n": len(samples),
         "cosine": mean(cosine),
-        "predicted": mean(told[np.isfinite(told)]),
+        "predicted": mean(predicted[np.isfinite(predicted)]),
         "taught": f"{mean(taught)}, untaught {mean(untaught)}",
         "speed": f"{ratio:.1f}",
         "threads": torch.get_num_threads(),

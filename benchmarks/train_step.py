@@ -14,7 +14,7 @@ and the same loss (checked before timing). A last line has our step with the oth
 
 Every way is a process of its own; they take turns, in an order that alternates, because a busy machine
 drifts. What survives that is the median of the repetitions' ratios, by the clock and by processor time.
-"Share of peak" is the step's matrix arithmetic (counted by torch, attention's small products left out) a
+"Share of peak" is the step's matrix arithmetic (counted by torch, attention's small products left out) per
 second over what a big torch.mm reaches between the steps.
 """
 

@@ -348,7 +348,7 @@ def test_a_model_of_fixed_length(bench: Bench, make_model: Any) -> None:
     bench.model = make_model("fixed", length="fixed")
     report = bench.run(SMALL.model_copy(update={"denoising": (0.5,)}))
     assert table(report, "main").rows[0].figures["token_accuracy"].n == 24
-    with pytest.raises(UsageError, match="cannot be told a length"):
+    with pytest.raises(UsageError, match="takes no length"):
         bench.run(SMALL.model_copy(update={"known_length": True}), output=bench.output / "known")
 
 

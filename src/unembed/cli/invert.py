@@ -52,7 +52,9 @@ Examples:
 @click.option("--field", help="Array, column or key that holds the vectors, where there are several.")
 @click.option("-m", "--model", help="Folder or hub id of a trained model.  [default: the bundled one]")
 @options_from(InvertConfig, skip=("options", "lengths", "trace", "check", "bad_vectors"), also=OLD_FLAGS)
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the strategy.")
+@click.option(
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the strategy; repeatable."
+)
 @click.option(
     "--max-encoder-calls", type=click.IntRange(min=0), metavar="N",
     help="Guided: texts to embed per vector, at most.  [default: 2000]",

@@ -95,7 +95,7 @@ def export(
     "[default: as in MODEL, or unknown]",
 )  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True, help="Texts to show.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which texts: drawn, not chosen.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed by which they are drawn.")
 @json_option
 def card(
     folder: Path,

@@ -77,7 +77,7 @@ class EncodeConfig(BaseModel):
     )
     validation_share: float = Field(default=0.01, ge=0, lt=1, description="Share of texts for validation.")
     test_share: float = Field(default=0.01, ge=0, lt=1, description="Share of texts for testing.")
-    shard_size: int = Field(default=8192, gt=0, le=1_000_000, description="Texts in a shard.")
+    shard_size: int = Field(default=8192, gt=0, le=1_000_000, description="Texts per shard.")
 
     @model_validator(mode="after")
     def _sensible_tokens(self) -> EncodeConfig:

@@ -167,7 +167,7 @@ class Checkpoint:
         wanted = self.config.encoder
         if encoder.digest != wanted.digest:
             raise MismatchError(
-                f"A surrogate of '{encoder.name}' does not fit: the model inverts vectors of '{wanted.name}'.",
+                f"A surrogate of '{encoder.name}' does not fit: the model inverts those of '{wanted.name}'.",
                 hint="Train it on data that was prepared with the model's encoder.",
             )
 

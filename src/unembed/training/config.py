@@ -32,7 +32,7 @@ class TrainConfig(BaseModel):
     output: Path = Field(description="Folder of the run; give the same one to resume.")
     min_tokens: int = Field(default=1, ge=1, description="Leave out shorter texts.")
     max_tokens: int | None = Field(default=None, ge=1, description="Leave out longer texts.")
-    limit: int | None = Field(default=None, ge=1, description="Learn from N of the texts, spread over all.")
+    limit: int | None = Field(default=None, ge=1, description="Train on N of the texts, spread over all.")
     min_count: int = Field(
         default=1, ge=1, description="Tokens that occur less often are not in the vocabulary."
     )
@@ -43,7 +43,7 @@ class TrainConfig(BaseModel):
         description="Start from this encoder's blocks: minilm, a folder or a hub id; none: from scratch.",
     )
     backbone_layers: tuple[int, ...] = Field(
-        default=(), description="Which of its blocks, rising; none: all."
+        default=(), description="Which of its blocks, in ascending order; none: all."
     )
     start_from: str | None = Field(
         default=None, description="Start from this trained model: a folder or a hub id."
@@ -57,7 +57,7 @@ class TrainConfig(BaseModel):
         default="fixed", description="fixed: predict end and padding too; given: a length head of its own."
     )
     max_length: int = Field(default=32, ge=1, description="Longest text in tokens.")
-    time_input: bool = Field(default=True, description="Tell the blocks the time t.")
+    time_input: bool = Field(default=True, description="Give the blocks the time t.")
     lexical_hidden: int = Field(default=0, ge=0, description="Width of the lexical head; 0 for none.")
     memory: int = Field(default=0, ge=0, description="Words of the lexical head that the blocks attend to.")
     modulation_limit: float = Field(
@@ -71,10 +71,11 @@ class TrainConfig(BaseModel):
     # The objective.
     noise: Literal["linear", "exponential", "paper"] = Field(default="linear", description="Noise schedule.")
     weighting: Literal["bound", "token"] = Field(
-        default="bound", description="Weigh by the likelihood bound, or every masked token alike."
+        default="bound",
+        description="bound: weigh by the likelihood bound; token: every masked token equally.",
     )
     condition_dropout: float = Field(
-        default=0.0, ge=0, lt=1, description="Share of samples that must do without their vector (guidance)."
+        default=0.0, ge=0, lt=1, description="Share of samples trained without their vector (for guidance)."
     )
     lexical_weight: float = Field(default=0.5, ge=0, description="Weight of the lexical loss.")
     length_weight: float = Field(default=0.1, ge=0, description="Weight of the length loss.")
@@ -87,14 +88,12 @@ class TrainConfig(BaseModel):
         default=0, ge=0, description="Softmax over the batch's tokens and this many drawn ones; 0: over all."
     )
     candidate_power: float = Field(
-        default=0.6, ge=0, le=1, description="Draw them by frequency to this power."
+        default=0.6, ge=0, le=1, description="Draw candidates by their frequency to this power."
     )
 
     # The optimiser.
     batch: int = Field(default=400, ge=1, description="Samples per step, over all processes.")
-    groups: int = Field(
-        default=1, ge=1, description="Lengths mixed in a step: it is made of this many groups."
-    )
+    groups: int = Field(default=1, ge=1, description="Groups per step, each of texts of one length.")
     accumulate: int = Field(
         default=1, ge=1, description="Batches whose gradients are averaged before an update."
     )
@@ -128,12 +127,12 @@ class TrainConfig(BaseModel):
     find_batch: bool = Field(default=False, description="Halve the batch until it fits into memory.")
     seed: int = Field(default=0, ge=0, description="Seed of everything.")
 
-    # What it tells.
+    # What it reports and saves.
     log_every: int = Field(default=50, ge=1, description="Steps between log lines.")
     validate_every: int = Field(default=1000, ge=1, description="Steps between validations.")
-    validate_size: int = Field(default=512, ge=1, description="Texts of the validation bound.")
+    validate_size: int = Field(default=512, ge=1, description="Texts per validation.")
     sample_every: int = Field(default=1000, ge=1, description="Steps between free-running samples.")
-    sample_size: int = Field(default=128, ge=1, description="Texts of the free-running sample.")
+    sample_size: int = Field(default=128, ge=1, description="Texts per free-running sample.")
     save_every: int = Field(default=1000, ge=1, description="Steps between saved states.")
     patience: int | None = Field(
         default=None,
@@ -144,7 +143,9 @@ class TrainConfig(BaseModel):
         default="accuracy",
         description="What makes a checkpoint the best: the bound, or free-running accuracy.",
     )
-    milestones: tuple[int, ...] = Field(default=(), description="Steps whose checkpoints are kept.")
+    milestones: tuple[int, ...] = Field(
+        default=(), description="Steps after which the model is also saved to milestones/."
+    )
 
     @field_validator("data", mode="before")
     @classmethod

@@ -38,10 +38,14 @@ class PhrasesConfig(BaseModel):
     field: str = Field(
         default="text", description="Field of a JSON line, or column of a Parquet file or hub dataset."
     )
-    min_pairs: int = Field(default=2, ge=1, description="Keep pairs of words that occur so often.")
-    min_triples: int = Field(default=3, ge=1, description="Keep triples of words that occur so often.")
-    validation_share: float = Field(default=0.01, ge=0, lt=1, description="As the data was prepared.")
-    test_share: float = Field(default=0.01, ge=0, lt=1, description="As the data was prepared.")
+    min_pairs: int = Field(default=2, ge=1, description="Keep word pairs that occur at least N times.")
+    min_triples: int = Field(default=3, ge=1, description="Keep word triples that occur at least N times.")
+    validation_share: float = Field(
+        default=0.01, ge=0, lt=1, description="Share held out for validation, as in 'unembed prepare'."
+    )
+    test_share: float = Field(
+        default=0.01, ge=0, lt=1, description="Share held out for testing, as in 'unembed prepare'."
+    )
 
 
 class Counted(NamedTuple):
@@ -54,7 +58,7 @@ class Counted(NamedTuple):
 
 
 def count_phrases(config: PhrasesConfig, checkpoint: Checkpoint, *, quiet: bool = True) -> Counted:
-    """Count what follows what in the sources' training texts, each once, in the model's entries."""
+    """Count word pairs and triples in the sources' training texts, each text once, in the model's entries."""
     if not config.source:
         raise UsageError("There is no source.", hint="Give at least one: --source en=corpus.txt.gz")
     sources = [parse_source(spec, field=config.field) for spec in config.source]

@@ -28,7 +28,7 @@ class SurrogateTrainConfig(BaseModel):
     ffn: int = Field(default=1024, ge=1, description="Feed-forward width.")
     max_tokens: int = Field(default=32, ge=1, description="Leave out longer texts.")
     batch: int = Field(default=256, ge=1, description="Texts per step.")
-    groups: int = Field(default=8, ge=1, description="Lengths mixed in a step.")
+    groups: int = Field(default=8, ge=1, description="Groups per step, each of texts of one length.")
     steps: int = Field(default=10_000, ge=1, description="Updates in all.")
     learning_rate: float = Field(default=1e-3, gt=0, description="Peak rate.")
     warmup: int = Field(default=300, ge=0, description="Steps until the peak rate.")
