@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 
 class Progress(Protocol):
@@ -37,46 +41,45 @@ def progress_bar(
     if quiet or not sys.stderr.isatty():
         yield SilentProgress()
         return
+    bar = _rich_bar(unit)
+    with bar:
+        yield _RichHandle(bar, bar.add_task(title, total=total, completed=done))
 
+
+class _RichHandle:
+    """One task of a rich progress bar."""
+
+    def __init__(self, bar: RichProgress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+
+    def advance(self, amount: int = 1) -> None:
+        self._bar.advance(self._task, amount)
+
+    def describe(self, text: str) -> None:
+        self._bar.update(self._task, description=text)
+
+
+def _rich_bar(unit: str) -> RichProgress:
+    """A bar with rate and time left."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as RichProgress
     from rich.text import Text
 
-    class RateColumn(ProgressColumn):
+    class RateColumn(progress.ProgressColumn):
         """Units per second over the last stretch, so that a slow start does not linger."""
 
-        def render(self, task: Task) -> Text:
+        def render(self, task: progress.Task) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f} {unit}/s" if speed else f"- {unit}/s", style="cyan")
 
-    bar = RichProgress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
         RateColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=False,
     )
-    task = bar.add_task(title, total=total, completed=done)
-
-    class RichHandle:
-        def advance(self, amount: int = 1) -> None:
-            bar.advance(task, amount)
-
-        def describe(self, text: str) -> None:
-            bar.update(task, description=text)
-
-    with bar:
-        yield RichHandle()

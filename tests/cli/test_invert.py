@@ -370,4 +370,4 @@ def test_a_search_is_not_resumed_with_other_phrases(
     assert counted.exit_code == 0, counted.output
     result = run(*command)
     assert isinstance(result.exception, UnembedError)
-    assert "begun with other settings: phrases differ" in result.exception.message
+    assert "started with other settings: phrases differ" in result.exception.message

@@ -256,28 +256,18 @@ def _to_file(
     from unembed.inverter import WINDOW
     from unembed.progress import progress_bar
     from unembed.vectors.files import open_vectors
-    from unembed.vectors.identity import result_identity
     from unembed.vectors.results import ResultFile
 
     vectors = open_vectors(source, field=field)
     config = InvertConfig.of(config, {"trace": False})
-    guided = config.strategy == GUIDED
-    guide = inverter.guide(config.encoder) if guided else None
-    # The batch does not change the texts, so that it may change from one attempt to the next.
-    fixed = config.model_dump(mode="json", exclude={"batch_size", "trace", "check", "bad_vectors"})
-    about = {
-        **fixed,
-        **result_identity(inverter.checkpoint, guide),
-        "vectors": vectors.identity,
-        "field": field,
-    }
+    about = {**_identity(inverter, config), "vectors": vectors.identity, "field": field}
     began = time.perf_counter()
     with ResultFile(output, about, together=WINDOW * config.batch_size) as file:
         earlier = file.done
         if not file.complete:
             total = vectors.count()
             with progress_bar("Inverting", total=total, unit="texts", done=earlier, quiet=as_json) as bar:
-                observe = SearchBar(bar, "Inverting") if guided else None
+                observe = SearchBar(bar, "Inverting") if config.strategy == GUIDED else None
                 rest = _rest(config, earlier)
                 for result in inverter.stream(vectors.blocks(earlier), rest, observe=observe):
                     file.write(result)
@@ -291,6 +281,16 @@ def _to_file(
     else:
         say(f"{done:,} rows in {output}" + (f", {earlier:,} of them from earlier." if earlier else "."))
     _end(done, failed)
+
+
+def _identity(inverter: Inverter, config: InvertConfig) -> dict[str, Any]:
+    """Everything that decides the texts, apart from the vectors: only the same run resumes a file."""
+    from unembed.vectors.identity import result_identity
+
+    guide = inverter.guide(config.encoder) if config.strategy == GUIDED else None
+    # The batch does not change the texts, so that it may change from one attempt to the next.
+    fixed = config.model_dump(mode="json", exclude={"batch_size", "trace", "check", "bad_vectors"})
+    return {**fixed, **result_identity(inverter.checkpoint, guide)}
 
 
 def _rest(config: InvertConfig, earlier: int) -> InvertConfig:

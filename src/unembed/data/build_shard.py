@@ -108,11 +108,9 @@ def build_shard(
     }
     record = {
         "texts": len(block),
-        "counts": {split: int((labels == code).sum()) for code, split in enumerate(SPLITS)},
+        "counts": _by_split(labels),
         "languages": {
-            language: {
-                split: int(((codes == number) & (labels == code)).sum()) for code, split in enumerate(SPLITS)
-            }
+            language: _by_split(labels[codes == number])
             for number, language in enumerate(context.languages)
             if (codes == number).any()
         },
@@ -120,6 +118,11 @@ def build_shard(
         "realigned": sum(sample.realigned for sample in chosen),
     }
     return BuiltShard(arrays, record)
+
+
+def _by_split(labels: NDArray[np.uint8]) -> dict[str, int]:
+    """How many of these labels [n] are of each split."""
+    return {split: int((labels == code).sum()) for code, split in enumerate(SPLITS)}
 
 
 def _keep(context: EncodeContext, samples: list[Aligned]) -> tuple[list[int], Counter[str]]:

@@ -1,7 +1,7 @@
 """Stage 1: texts from any source into one deduplicated, shuffled folder that every encoder can use.
 
 Reading and ordering are separate. Reading filters, drops duplicates, fills the quotas and spools the
-texts in sorted chunks; ordering merges the chunks into the final files. Both go on where they stopped.
+texts in sorted chunks; ordering merges the chunks into the final files. Both resume where they stopped.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _BATCH = 1024
 
 
 def collect(config: CollectConfig, output: Path, *, quiet: bool = True) -> CollectedTexts:
-    """Collect the texts of `config` into `output`, or go on with a collection that was interrupted.
+    """Collect the texts of `config` into `output`, or resume a collection that was interrupted.
 
-    What an earlier run of the same configuration finished is kept; a folder that was begun with
+    What an earlier run of the same configuration finished stays; a folder that was started with
     another configuration, or from sources that have changed since, is refused (MismatchError).
     """
     sources = parse_sources(config)

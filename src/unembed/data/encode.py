@@ -45,10 +45,10 @@ def encode(
     trust_remote_code: bool = False,
     quiet: bool = True,
 ) -> PreparedData:
-    """Encode the collected `texts` into `output`, or go on with an encoding that was interrupted.
+    """Encode the collected `texts` into `output`, or resume an encoding that was interrupted.
 
     An `encoder` that is given stands in for the one that the configuration names. A folder that was
-    begun with another encoder, tokenizer, text or setting is refused (MismatchError).
+    started with another encoder, tokenizer, text or setting is refused (MismatchError).
     """
     collected = CollectedTexts.open(texts)
     if encoder is None:
@@ -61,7 +61,9 @@ def encode(
         settle_plan(output, _plan(config, encoder, digest_bytes(tokenizer_json), collected))
         _write_once(output / TOKENIZER_NAME, tokenizer_json)
         shards = _make_shards(context, collected, output, quiet=quiet)
-        _finish(config, context, collected, shards, tokenizer_json, output)
+        manifest = _manifest(context, collected, shards, tokenizer_json)
+        if not (output / MANIFEST_NAME).exists():
+            write_manifest(output, manifest)
         return PreparedData.open(output)
 
 
@@ -111,14 +113,10 @@ def _make_shards(
     return shards
 
 
-def _finish(
-    config: EncodeConfig,
-    context: EncodeContext,
-    texts: CollectedTexts,
-    shards: list[ShardEntry],
-    tokenizer_json: bytes,
-    output: Path,
-) -> None:
+def _manifest(
+    context: EncodeContext, texts: CollectedTexts, shards: list[ShardEntry], tokenizer_json: bytes
+) -> PreparedManifest:
+    """What the shards hold together; an error where that is nothing."""
     dropped: Counter[str] = Counter()
     for shard in shards:
         dropped.update(shard.dropped)
@@ -129,8 +127,8 @@ def _finish(
             f"None of the {len(texts):,} texts is left ({reasons}).",
             hint="Check --min-tokens, --max-tokens and the tokenizer.",
         )
-    digest = digest_bytes(tokenizer_json)
-    manifest = PreparedManifest(
+    config, digest = context.config, digest_bytes(tokenizer_json)
+    return PreparedManifest(
         counts=counts,
         languages={
             language: {
@@ -157,8 +155,6 @@ def _finish(
             include={"seq_len", "min_tokens", "max_tokens", "validation_share", "test_share"}
         ),
     )
-    if not (output / MANIFEST_NAME).exists():
-        write_manifest(output, manifest)
 
 
 def _write_once(path: Path, data: bytes) -> None:

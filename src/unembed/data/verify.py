@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unembed.data.manifest import (
     MANIFEST_NAME,
@@ -17,7 +18,7 @@ from unembed.data.manifest import (
     size_problem,
 )
 from unembed.data.normalise import NORMALISATION_VERSION, text_keys
-from unembed.data.prepared import PreparedData
+from unembed.data.prepared import PreparedData, Split
 from unembed.data.shard import SHARDS
 from unembed.data.split import SPLITS, split_labels
 from unembed.progress import Progress, progress_bar
@@ -31,7 +32,7 @@ _BLOCK = 4096
 
 @dataclass
 class Verification:
-    """What was looked at, and everything that is wrong."""
+    """What was checked, and everything that is wrong."""
 
     folder: Path
     kind: str
@@ -111,28 +112,36 @@ def _check_samples(result: Verification, data: PreparedData, *, quiet: bool) -> 
             split = data.split(name)
             for begin in range(0, len(split), _BLOCK):
                 chosen = np.arange(begin, min(begin + _BLOCK, len(split)))
-                texts = split.texts(chosen)
-                keys = text_keys(texts)
-                labels = split_labels(
-                    keys, validation_share=manifest.validation_share, test_share=manifest.test_share
-                )
-                ids = [
-                    row[:length].tolist()
-                    for row, length in zip(split.tokens(chosen), split.lengths[chosen], strict=True)
-                ]
-                agree = [a == b for a, b in zip(ids, tokenise(data.tokenizer(), texts), strict=True)]
-                finite = np.isfinite(split.vectors(chosen)).all(axis=1)
-                for what, good in (
-                    ("has tokens that its text does not give", np.array(agree)),
-                    ("has a key that is not its text's", split.keys(chosen) == keys),
-                    ("is on the wrong side of the split", labels == code),
-                    ("has a vector with NaN or infinity", finite),
-                ):
+                keys = text_keys(split.texts(chosen))
+                for problem, good in _checks(data, split, chosen, keys, code):
                     for row in np.flatnonzero(~good)[:3].tolist():
                         sample = f"sample {begin + row} of {name}"
-                        result.report(data.folder, f"{sample} {what}", "prepare again")
+                        result.report(data.folder, f"{sample} {problem}", "prepare again")
                 all_keys.append(keys)
                 result.samples += len(chosen)
                 progress.advance(len(chosen))
     if all_keys and len(np.unique(np.concatenate(all_keys))) != result.samples:
         result.report(data.folder, "holds a text more than once", "prepare again")
+
+
+def _checks(
+    data: PreparedData, split: Split, chosen: NDArray[np.int64], keys: NDArray[np.uint64], code: int
+) -> list[tuple[str, NDArray[np.bool_]]]:
+    """What can be wrong with some samples of a split, and for which of them it is right.  # [n] each
+
+    keys: [n], those of the samples' texts; code: the split's number
+    """
+    manifest = data.manifest
+    labels = split_labels(keys, validation_share=manifest.validation_share, test_share=manifest.test_share)
+    rows = zip(split.tokens(chosen), split.lengths[chosen], strict=True)
+    ids = [row[:length].tolist() for row, length in rows]
+    read = tokenise(data.tokenizer(), split.texts(chosen))
+    return [
+        (
+            "has tokens that its text does not give",
+            np.array([a == b for a, b in zip(ids, read, strict=True)]),
+        ),
+        ("has a key that is not its text's", split.keys(chosen) == keys),
+        ("is on the wrong side of the split", labels == code),
+        ("has a vector with NaN or infinity", np.isfinite(split.vectors(chosen)).all(axis=1)),
+    ]

@@ -62,20 +62,7 @@ def _score(
     e = torch.from_numpy(np.ascontiguousarray(vectors)).to(device)  # [n, D]
     lengths = torch.full((count,), config.max_length if fixed else length, device=device)
     model = ConditionedDenoiser.read(denoiser, e, lengths, [vocabulary.unknown], 0.0)
-    turn = _turns(reach, passes).to(device)  # [reach] when each token is revealed
-    turns = int(turn.max()) + 1
-    row = torch.arange(count, device=device).repeat_interleave(turns)  # [n * turns]
-    step = torch.arange(turns, device=device).repeat(count)  # [n * turns]
-    beyond = torch.full((whole.shape[1] - reach,), turns, device=device)  # what never is
-    when = torch.cat([turn, beyond])  # [L]
-    hidden = when >= step[:, None]  # [n * turns, L]
-    tokens = whole[row].masked_fill(hidden, config.mask_id)
-    wanted = when == step[:, None]  # [n * turns, L]
-    logits = model.select(row).logits(tokens, hidden.float().mean(dim=1), wanted)  # [n * reach, V]
-    asked, position = wanted.nonzero().unbind(1)  # 2 x [n * reach]
-    truth = whole[row[asked], position]  # [n * reach]
-    log_prob = logits.gather(1, truth[:, None]).squeeze(1) - logits.logsumexp(dim=1)
-    summed = log_prob.view(count, reach).sum(dim=1).tolist()  # [n]
+    summed = _chain_rule(model, whole, _turns(reach, passes).to(device)).tolist()  # [n]
     length_part = [0.0] * count
     if not fixed and not length_known:
         length_part = _length_log_prob(denoiser.length_logits(e), length).tolist()
@@ -84,6 +71,26 @@ def _score(
         text_score(tokens_part, length_log_prob, length, normalise=normalise)
         for tokens_part, length_log_prob in zip(summed, length_part, strict=True)
     ]
+
+
+def _chain_rule(model: ConditionedDenoiser, whole: Tensor, turn: Tensor) -> Tensor:
+    """The log-probability of revealing whole texts [n, L], token by token or group by group.  # [n]
+
+    turn: [reach], when each token is revealed; those beyond never are
+    """
+    count, reach, turns = len(whole), len(turn), int(turn.max()) + 1
+    row = torch.arange(count, device=whole.device).repeat_interleave(turns)  # [n * turns]
+    step = torch.arange(turns, device=whole.device).repeat(count)  # [n * turns]
+    beyond = torch.full((whole.shape[1] - reach,), turns, device=whole.device)
+    when = torch.cat([turn, beyond])  # [L]
+    hidden = when >= step[:, None]  # [n * turns, L]
+    tokens = whole[row].masked_fill(hidden, model.denoiser.config.mask_id)
+    wanted = when == step[:, None]  # [n * turns, L]
+    logits = model.select(row).logits(tokens, hidden.float().mean(dim=1), wanted)  # [n * reach, V]
+    asked, position = wanted.nonzero().unbind(1)  # 2 x [n * reach]
+    truth = whole[row[asked], position]  # [n * reach]
+    log_prob = logits.gather(1, truth[:, None]).squeeze(1) - logits.logsumexp(dim=1)
+    return log_prob.view(count, reach).sum(dim=1)
 
 
 def _length_log_prob(logits: Tensor, length: int) -> Tensor:

@@ -85,25 +85,7 @@ def load(
         _library(entry)  # without it, a download would be for nothing
     folder = _folder(entry)
     _check_folder(folder)
-    library, device = _library(entry), pick_device(device)
-    try:
-        with _quiet_loading():
-            model = library.SentenceTransformer(
-                str(folder),
-                device=device,
-                trust_remote_code=trust_remote_code,
-                # The contract (1e-5, whatever the batch) holds in float32, not in bfloat16.
-                model_kwargs={"dtype": "float32", "use_safetensors": True},
-            )
-    except Exception as error:
-        # The libraries raise a dozen classes for a folder that does not load; what they say is kept.
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        if "trust_remote_code" in str(error):
-            raise UsageError(
-                f"{folder} brings code of its own, which is off by default.",
-                hint="If you trust it: --trust-remote-code (trust_remote_code=True in Python).",
-            ) from error
-        raise DataError(f"{folder} does not load as a sentence-transformers model: {reason}") from error
+    model = _load_model(_library(entry), folder, pick_device(device), trust_remote_code)
     if entry.prompt is not None and entry.prompt not in model.prompts:
         raise UsageError(
             f"'{entry.name}' has no prompt '{entry.prompt}'.",
@@ -113,6 +95,28 @@ def load(
     return SentenceTransformerEncoder(
         model.eval(), _info(entry, model, folder), prompt=entry.prompt, task=task
     )
+
+
+def _load_model(library: ModuleType, folder: Path, device: str, trust_remote_code: bool) -> Any:
+    """The library's model of a folder; why it does not load is an error in one line."""
+    try:
+        with _quiet_loading():
+            return library.SentenceTransformer(
+                str(folder),
+                device=device,
+                trust_remote_code=trust_remote_code,
+                # The contract (1e-5, whatever the batch) holds in float32, not in bfloat16.
+                model_kwargs={"dtype": "float32", "use_safetensors": True},
+            )
+    except Exception as error:
+        # The libraries raise a dozen classes for a folder that does not load; their message is passed on.
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if "trust_remote_code" in str(error):
+            raise UsageError(
+                f"{folder} brings code of its own, which is off by default.",
+                hint="If you trust it: --trust-remote-code (trust_remote_code=True in Python).",
+            ) from error
+        raise DataError(f"{folder} does not load as a sentence-transformers model: {reason}") from error
 
 
 def _library(entry: EncoderEntry) -> ModuleType:

@@ -101,38 +101,39 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
             curves.setdefault(name, []).append(row)
     dashes = iter(_FLOOR_DASHES * 3)
     for name, members in curves.items():
-        floor = members[0].floor
-        colour, dash = (_FLOOR, next(dashes)) if floor else (_MODEL, "-")
-        points = [(row.x, *_scaled(row, column)) for row in members if row.x is not None]
-        if not points:
-            panel.axhline(
-                _scaled(members[0], column)[0], color=colour, linestyle=dash, linewidth=1.3, label=name
-            )
-            continue
-        xs, values, lows, highs = (list(part) for part in zip(*points, strict=True))
-        if floor:  # the table has its intervals; here they would hide the model's
-            panel.plot(xs, values, color=colour, linestyle=dash, linewidth=1.3, label=name)
-            continue
-        below = [value - low for value, low in zip(values, lows, strict=True)]
-        above = [high - value for value, high in zip(values, highs, strict=True)]
-        panel.errorbar(
-            xs,
-            values,
-            yerr=[below, above],
-            color=colour,
-            linewidth=1.5,
-            elinewidth=1.1,
-            capsize=2,
-            marker="o",
-            markersize=4.5,
-            label=name,
-            clip_on=False,
-            zorder=3,
-        )
+        _draw_curve(panel, name, members, column, next(dashes) if members[0].floor else "-")
     for one, dash in zip(table.references, _FLOOR_DASHES, strict=False):
         if column.name in one.values:
             value = one.values[column.name] * (100.0 if column.percent else 1.0)
             panel.axhline(value, color=_CITED, linestyle=dash, linewidth=1.1, label=one.label)
+    _draw_axis(panel, table, rows)
+    panel.grid(axis="y")
+    panel.set_title(cells.header(column), loc="left")
+    panel.set_ylim(_limits(panel.get_ylim(), rows, column))
+
+
+def _draw_curve(panel: Any, name: str, rows: list[Row], column: Column, dash: str) -> None:
+    """The model's points with their intervals, or a floor: a curve, or a line where it has no x."""
+    floor = rows[0].floor
+    line = {"color": _FLOOR if floor else _MODEL, "label": name}
+    points = [(row.x, *_scaled(row, column)) for row in rows if row.x is not None]
+    if not points:
+        panel.axhline(_scaled(rows[0], column)[0], linestyle=dash, linewidth=1.3, **line)
+        return
+    xs, values, lows, highs = (list(part) for part in zip(*points, strict=True))
+    if floor:  # the table has its intervals; here they would hide the model's
+        panel.plot(xs, values, linestyle=dash, linewidth=1.3, **line)
+        return
+    below = [value - low for value, low in zip(values, lows, strict=True)]
+    above = [high - value for value, high in zip(values, highs, strict=True)]
+    panel.errorbar(
+        xs, values, yerr=[below, above], linewidth=1.5, elinewidth=1.1, capsize=2, marker="o", markersize=4.5,
+        clip_on=False, zorder=3, **line,
+    )  # fmt: skip
+
+
+def _draw_axis(panel: Any, table: Table, rows: list[Row]) -> None:
+    """The x axis: its scale, and a tick per point where there is room."""
     ticks = sorted({row.x for row in rows if row.x is not None})
     if table.scale == "symlog":
         smallest = min((tick for tick in ticks if tick > 0), default=1.0)
@@ -143,9 +144,6 @@ def _curve_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> N
     elif len(ticks) <= 8:
         panel.set_xticks(ticks, [_tick(tick) for tick in ticks])
     panel.set_xlabel(table.axis)
-    panel.grid(axis="y")
-    panel.set_title(cells.header(column), loc="left")
-    panel.set_ylim(_limits(panel.get_ylim(), rows, column))
 
 
 def _tick(value: float) -> str:

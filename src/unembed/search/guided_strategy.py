@@ -82,7 +82,7 @@ class Guided:
 def _state_observer(
     checkpoint: Checkpoint, observe: Observer
 ) -> Callable[[Sequence[SearchState]], Sequence[bool] | None]:
-    """The observer as a search calls it, with those of its states that still go on."""
+    """The observer as a search calls it, with those of its states that are still searched."""
     rows: dict[int, int] = {}
     rounds = 0
 

@@ -13,9 +13,9 @@ PLAN_NAME = "plan.json"
 
 
 def settle_plan(folder: Path, plan: dict[str, Any]) -> None:
-    """Write the plan of a new folder; refuse a folder that was begun with another one.
+    """Write the plan of a new folder; refuse a folder that was started with another one.
 
-    The plan holds everything that the files depend on, so equal plans mean that a run may go on with
+    The plan holds everything that the files depend on, so equal plans mean that a run may continue with
     what an earlier one left.
     """
     path = folder / PLAN_NAME

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def train(
     config: TrainConfig | str | Path | None = None, *, watch: Watcher | None = None, **fields: Any
 ) -> Checkpoint:
-    """Train an inverter on prepared data, or go on where an earlier run stopped: what `unembed train` does.
+    """Train an inverter on prepared data, or resume an earlier run: what `unembed train` does.
 
     >>> model = unembed.train("compact-minilm", data="data/short", output="runs/short", minutes=10)
     >>> unembed.Inverter(model).invert(vectors[0]).text

@@ -118,7 +118,7 @@ def refuse_other_run(folder: Path, saved: dict[str, Any], identity: dict[str, An
     if changed:
         raise MismatchError(
             f"{folder.parent} holds a run with other settings: {'; '.join(changed)}.",
-            hint="Use the settings of that run to go on with it, or choose another output folder.",
+            hint="Use the settings of that run to resume it, or choose another output folder.",
         )
 
 

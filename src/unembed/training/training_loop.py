@@ -33,7 +33,7 @@ MOST_SKIPPED = 10
 
 
 def train(config: TrainConfig, watch: Watcher = lambda kind, progress, figures: None) -> Checkpoint:
-    """Train from `config.data` into `config.output`, or go on where an earlier run stopped.
+    """Train from `config.data` into `config.output`, or resume an earlier run.
 
     Returns the averaged model. Under `accelerate launch` every process calls this.
     """

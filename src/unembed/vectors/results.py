@@ -150,7 +150,7 @@ class ResultFile:
         changed = [key for key in self._settings if before.get(key) != self._settings[key]]
         if changed:
             raise MismatchError(
-                f"{self.output} was begun with other settings: {', '.join(changed)} differ.",
+                f"{self.output} was started with other settings: {', '.join(changed)} differ.",
                 hint=f"Repeat the earlier command, or remove {self._run.name} and {self._rows_path.name}.",
             )
         return earlier.get("rows") is not None and self.output.exists()
