@@ -28,7 +28,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Inverted:
-    """What an inversion job is answered with."""
+    """The answer to an inversion job."""
 
     results: list[Recovered]
     warning: str | None
@@ -78,7 +78,7 @@ class Engine:
         began = time.perf_counter()
         requests: list[InvertRequest] = [job.work for job in jobs]
         vectors = np.concatenate([self._vectors(request) for request in requests])  # [N, D]
-        results = self._read(jobs, vectors)
+        results = self._invert(jobs, vectors)
         self._compare(jobs, results, vectors)
         seconds, start = time.perf_counter() - began, 0
         for job in jobs:
@@ -88,7 +88,7 @@ class Engine:
             job.finish(Inverted(own, warning, seconds))
             start = end
 
-    def _read(self, jobs: Sequence[Job], vectors: Floats) -> list[Recovered]:
+    def _invert(self, jobs: Sequence[Job], vectors: Floats) -> list[Recovered]:
         requests: list[InvertRequest] = [job.work for job in jobs]
         lengths = tuple(length for request in requests for length in request.lengths or ())
         config = InvertConfig(
@@ -122,9 +122,9 @@ class Engine:
         )
 
     def _compare(self, jobs: Sequence[Job], results: list[Recovered], vectors: Floats) -> None:
-        """Fill in how near the recovered texts come, for the requests that want it."""
+        """Compare with the originals, and fill in the cosines of requests that want them."""
         row = 0
-        rows: list[int] = []  # of those whose cosine is wanted
+        rows: list[int] = []  # whose cosine is wanted
         targets: dict[int, str] = {}
         for job in jobs:
             request: InvertRequest = job.work

@@ -34,7 +34,7 @@ class Pieces:
         return text.strip() or "·", not raw.startswith(("Ġ", "▁"))
 
     def read(self, tokens: Sequence[int | None], log_probs: Sequence[float] = ()) -> list[Piece]:
-        """The tokenizer's ids, None for a mask, readable; with confidences, where they are known."""
+        """Token ids, None for a mask, as pieces; with confidences if `log_probs` has one per token."""
         out: list[Piece] = []
         after_opening = False
         values: Sequence[float | None] = log_probs if len(log_probs) == len(tokens) else [None] * len(tokens)

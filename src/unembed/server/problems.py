@@ -27,11 +27,11 @@ class Problem(Exception):
         self.retry_after = retry_after
 
     def body(self) -> dict[str, Any]:
-        """What goes over the wire."""
+        """The answer's JSON."""
         return {"error": self.message, "code": self.code, "hint": self.hint, "retry_after": self.retry_after}
 
     def response(self) -> JSONResponse:
-        """The same as an answer."""
+        """The answer."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
@@ -48,7 +48,7 @@ class ErrorBody(BaseModel):
 
 
 def as_problem(error: Exception) -> Problem:
-    """Any exception as something to tell a client."""
+    """Any exception as an answer for a client."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, UnembedError):
@@ -71,7 +71,7 @@ def _invalid(first: dict[str, Any]) -> str:
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Every error in one shape."""
+    """Give every error the same shape."""
 
     async def on_problem(request: Request, error: Exception) -> JSONResponse:
         return as_problem(error).response()

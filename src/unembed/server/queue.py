@@ -36,12 +36,12 @@ class Job:
     news: asyncio.Queue[tuple[str, dict[str, Any]] | None] = field(default_factory=asyncio.Queue)
 
     def tell(self, name: str, data: dict[str, Any]) -> None:
-        """News for the client, from any thread."""
+        """Send an event to the client, from any thread."""
         if self.watched and not self.gone:
             self._soon(self.news.put_nowait, (name, data))
 
     def finish(self, result: Any = None, error: Exception | None = None) -> None:
-        """The answer, from any thread."""
+        """Answer the job, from any thread."""
 
         def settle() -> None:
             if not self.future.done():
@@ -96,7 +96,7 @@ class Batcher:
         return sum(job.size for job in self._waiting)
 
     def start(self) -> None:
-        """Begin to work, on the running event loop."""
+        """Start working, on the running event loop."""
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:

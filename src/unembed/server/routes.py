@@ -39,7 +39,7 @@ _EVENTS = (
 
 
 def add_routes(app: FastAPI, service: Service, models: ModelsResponse) -> None:
-    """All of them."""
+    """Add every endpoint to the application."""
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
@@ -96,7 +96,7 @@ def add_routes(app: FastAPI, service: Service, models: ModelsResponse) -> None:
         responses={**_ERRORS, 200: {"description": _EVENTS, "content": {"text/event-stream": {}}}},
     )
     async def invert_stream(body: InvertRequest, request: Request) -> StreamingResponse:
-        """The same, step by step."""
+        """Texts out of vectors, as server-sent events."""
         job = service.invert_job(body, _client(request), watched=True)
         _note(request, job.size, _content(body), strategy=body.strategy)
         name, _ = service.engine(body.model)
@@ -115,6 +115,6 @@ def _content(body: InvertRequest) -> dict[str, Any]:
 
 
 def _note(request: Request, size: int, content: dict[str, Any], **fields: Any) -> None:
-    """For the log; the content is written only where that was asked for."""
+    """Note what the log line says; content is logged only with --log-content."""
     request.state.fields = {"vectors": size, **fields}
     request.state.content = content

@@ -1,4 +1,4 @@
-"""What goes in and out, typed: the OpenAPI document is made of these."""
+"""Requests, answers and events; the OpenAPI document is made from these."""
 
 from __future__ import annotations
 

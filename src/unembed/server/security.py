@@ -46,7 +46,7 @@ class SecurityHeaders:
 
 
 class Guard:
-    """Refuses before anything is read: wrong host, foreign origin, missing token, too large a body."""
+    """Refuses requests before the application sees them: host, origin, token, size of the body."""
 
     def __init__(self, app: ASGIApp, config: ServeConfig) -> None:
         self.app = app
@@ -71,7 +71,7 @@ class Guard:
         await self.app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
-        """A name that points here by somebody else's DNS must not reach a server that trusts this machine."""
+        """Refuse foreign names that point to this machine (DNS rebinding)."""
         if not self.config.local:
             return
         host = _host_name(headers.get("host", ""))
@@ -102,7 +102,7 @@ class Guard:
             raise Problem(413, "body", f"A request may have {self.config.max_body:,} bytes at most.")
 
     async def _read(self, receive: Receive) -> Receive:
-        """The body, whole and bounded in size and time; then whatever else the connection says."""
+        """The body, whole and bounded in size and time; then the connection's further messages."""
         try:
             body = await asyncio.wait_for(self._collect(receive), BODY_SECONDS)
         except (TimeoutError, asyncio.TimeoutError) as error:

@@ -24,7 +24,7 @@ from unembed.strategies import STRATEGIES, Entry
 from unembed.vectors.plausibility import check_numbers
 
 HEARTBEAT_SECONDS = 10.0  # without news, until a stream sends a comment
-PRESENCE = 0.25  # seconds between looks whether a client is still there
+PRESENCE = 0.25  # seconds between checks whether a client is still there
 # A numeric option may be this large, or so many times its default, whichever is more.
 MAX_OPTION, MAX_TIMES_DEFAULT = 16, 4
 OWN_LIMITS = ("max_encoder_calls", "seconds")  # the server's configuration has limits for these
@@ -55,7 +55,7 @@ class Service:
         self.queue.start()
 
     async def stop(self) -> None:
-        """Close it."""
+        """Answer everybody with 503, and close the queue."""
         if self.queue is not None:
             await self.queue.stop()
 
@@ -74,13 +74,13 @@ class Service:
         return wanted, self.engines[wanted]
 
     def encode_job(self, request: EncodeRequest, client: str) -> Job:
-        """Checked, and not yet in the queue."""
+        """A job that is checked and not yet in the queue."""
         name, engine = self.engine(request.model)
         self._check_texts(engine, request.texts)
         return Job(("encode", name), request.texts, len(request.texts), client)
 
     def invert_job(self, request: InvertRequest, client: str, *, watched: bool = False) -> Job:
-        """The same for an inversion. What decides a text decides the key, so that batches are alike."""
+        """The same for an inversion. Its key holds everything that decides a text."""
         name, engine = self.engine(request.model)
         self._check_texts(engine, request.texts)
         self._check_texts(engine, request.originals, encoder=False)
@@ -95,7 +95,7 @@ class Service:
             request = self._bounded(engine, entry, request, len(given))
         if request.lengths is not None:
             engine.inverter.stream(iter(()), lengths=request.lengths)  # checks them, reads nothing
-        # What decides a text is in the request's key; told lengths and guessed ones do not mix.
+        # Known and guessed lengths do not share a batch.
         key = ("invert", name, request.key, request.lengths is not None)
         return Job(key, request, len(given), client, watched=watched)
 
@@ -129,7 +129,7 @@ class Service:
         return request.model_copy(update={"options": {**request.options, **limits}})
 
     async def answer(self, job: Job, request: Request) -> Any:
-        """Queue the job and wait; give up with the client or with its time."""
+        """Queue the job and wait for its answer, until the client leaves or its time is over."""
         self._submit(job)
         presence = asyncio.create_task(_until_gone(request))
         try:
@@ -146,7 +146,7 @@ class Service:
             self._settle(job)
 
     async def events(self, job: Job, name: str, request: InvertRequest) -> AsyncIterator[bytes]:
-        """The same as a stream of events. It is closed when the client leaves."""
+        """The same as a stream of events, which the framework closes when the client leaves."""
         deadline = time.monotonic() + self.config.timeout
         try:
             while True:
@@ -173,7 +173,7 @@ class Service:
         self._submit(job)
 
     def response(self, job: Job, name: str, request: InvertRequest, found: Inverted) -> InvertResponse:
-        """What both kinds of answer hold."""
+        """The answer of both endpoints that invert."""
         self.metrics.passes.inc(sum(one.forward_passes for one in found.results))
         self.metrics.calls.inc(sum(one.encoder_calls for one in found.results))
         work = Work(
@@ -203,19 +203,19 @@ class Service:
             job.future.cancel()
         elif not job.future.cancelled():
             with contextlib.suppress(Exception):
-                job.future.exception()  # it was looked at: nobody needs to be told again
+                job.future.exception()  # marks it as seen: asyncio does not log it
 
     def _too_slow(self) -> Problem:
         return Problem(
             503,
             "timeout",
-            "It took too long.",
+            "The request took too long.",
             hint="Ask for fewer vectors, steps or lengths.",
             retry_after=5,
         )
 
     def _run(self, jobs: Sequence[Job]) -> None:
-        """On the worker thread."""
+        """Run a batch, on the worker thread."""
         kind, name = jobs[0].key[:2]  # type: ignore[index]
         size = sum(job.size for job in jobs)
         self.metrics.batch.labels(kind).observe(size)
