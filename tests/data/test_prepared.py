@@ -75,7 +75,7 @@ def test_a_changed_manifest_is_noticed(prepared: PreparedData) -> None:
 def test_other_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no folder"):
         PreparedData.open(tmp_path / "missing")
-    with pytest.raises(UsageError, match="no data of unembed's"):
+    with pytest.raises(UsageError, match="holds no data of unembed"):
         PreparedData.open(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(DataError, match="not valid JSON"):
