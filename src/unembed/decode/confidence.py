@@ -1,4 +1,4 @@
-"""Confidence: reveal the surest positions first; the surest are decided by what is already there."""
+"""Confidence: reveal the surest positions first; every pass sees what is already revealed."""
 
 from __future__ import annotations
 
