@@ -12,21 +12,35 @@ from unembed.version import __version__
 
 # Public name -> the module that defines it.
 _PUBLIC = {
-    "load_encoder": "unembed.encoders",
-    "UnembedError": "unembed.errors",
-    "evaluate": "unembed.evaluation",
     "Inverter": "unembed.inverter",
+    "InvertConfig": "unembed.invert_config",
+    "Inversion": "unembed.decode.result",
     "prepare": "unembed.data.pipeline",
     "train": "unembed.training.entry",
+    "evaluate": "unembed.evaluation",
+    "load_encoder": "unembed.encoders",
+    "UnembedError": "unembed.errors",
 }
 
-__all__ = ["Inverter", "UnembedError", "__version__", "evaluate", "load_encoder", "prepare", "train"]
+__all__ = [
+    "Inversion",
+    "InvertConfig",
+    "Inverter",
+    "UnembedError",
+    "__version__",
+    "evaluate",
+    "load_encoder",
+    "prepare",
+    "train",
+]
 
 if TYPE_CHECKING:
     from unembed.data.pipeline import prepare
+    from unembed.decode.result import Inversion
     from unembed.encoders import load_encoder
     from unembed.errors import UnembedError
     from unembed.evaluation import evaluate
+    from unembed.invert_config import InvertConfig
     from unembed.inverter import Inverter
     from unembed.training.entry import train
 

@@ -11,7 +11,7 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.model.denoiser import Denoiser
 from unembed.model.vocabulary import Vocabulary
 
-# One row a vocabulary entry: matched by token. [MASK], the token embedding's last row, stays the last.
+# One row per vocabulary entry: matched by token. [MASK], the token embedding's last row, stays the last.
 BY_ENTRY = ("token.weight", "output_bias", "lexical.down.weight", "lexical.down.bias", "words_left.used_word")
 
 
