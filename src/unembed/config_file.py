@@ -18,11 +18,16 @@ def read_config_file(file: Path, model: type[BaseModel]) -> dict[str, Any]:
     try:
         values = yaml.safe_load(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise UsageError(f"There is no configuration file {file}.") from error
+        raise UsageError(
+            f"There is no configuration file {file}.", hint="Give the path of a YAML file."
+        ) from error
     except yaml.YAMLError as error:
         raise UsageError(f"{file} is not valid YAML: {error}") from error
     if not isinstance(values, dict):
-        raise UsageError(f"{file} must be a YAML mapping of field names to values.")
+        raise UsageError(
+            f"{file} must be a YAML mapping of field names to values.",
+            hint='Write one "name: value" per line.',
+        )
     unknown = sorted(set(values) - set(model.model_fields))
     if unknown:
         raise UsageError(

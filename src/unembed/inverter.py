@@ -282,7 +282,10 @@ class Inverter:
             reasons = unusable(batch)  # [n]
             good = np.array([reason is None for reason in reasons], dtype=bool)  # [n]
             if config.bad_vectors == "raise" and not good.all():
-                raise DataError(f"Vector {first + int((~good).argmax())} holds NaN or infinity.")
+                raise DataError(
+                    f"Vector {first + int((~good).argmax())} holds NaN or infinity.",
+                    hint="Leave it out, or set bad_vectors='record' to get a result that says so.",
+                )
             if plausible is not None and (complaint := plausible(batch[good])) is not None:
                 warnings.warn(complaint, PlausibilityWarning, stacklevel=2)
             lengths = _lengths(config.lengths, first, len(batch))
@@ -335,10 +338,14 @@ class Inverter:
         wrong = [length for length in several if not 1 <= length <= self.max_length]
         if wrong:
             raise UsageError(
-                f"A length of {wrong[0]} tokens: this model reads texts of 1 to {self.max_length} tokens."
+                f"A length of {wrong[0]} tokens: this model reads texts of 1 to {self.max_length} tokens.",
+                hint="Give a length in that range, or none: the model then predicts it.",
             )
         if not isinstance(lengths, int) and hasattr(vectors, "__len__") and len(vectors) != len(several):
-            raise UsageError(f"There are {len(several)} lengths for {len(vectors)} vectors.")
+            raise UsageError(
+                f"There are {len(several)} lengths for {len(vectors)} vectors.",
+                hint="Give one length for all, or one per vector.",
+            )
 
 
 def _lengths(lengths: int | tuple[int, ...] | None, first: int, count: int) -> Tensor | None:
@@ -348,7 +355,10 @@ def _lengths(lengths: int | tuple[int, ...] | None, first: int, count: int) -> T
     if isinstance(lengths, int):
         return torch.full((count,), lengths)
     if len(lengths) < first + count:
-        raise UsageError(f"There are {len(lengths)} lengths, and more vectors than that.")
+        raise UsageError(
+            f"There are {len(lengths)} lengths, and more vectors than that.",
+            hint="Give one length for all, or one per vector.",
+        )
     return torch.tensor(lengths[first : first + count])
 
 

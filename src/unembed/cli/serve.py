@@ -83,7 +83,9 @@ def command(
         require(module, extra="serve", purpose="unembed serve")
     local = is_loopback(host)
     if token is not None and insecure_no_token:
-        raise UsageError("--token and --insecure-no-token contradict each other.")
+        raise UsageError(
+            "--token and --insecure-no-token contradict each other.", hint="Leave one of them out."
+        )
     if token is None and not local and not insecure_no_token:
         token = secrets.token_urlsafe(24)
     config = build_config(ServeConfig, {**typed, "token": token, "local": local})
@@ -145,7 +147,9 @@ def _load(models: tuple[str, ...], device: str, *, trust_remote_code: bool) -> d
         if not sign:
             name, location = Path(given).name or given, given
         if not name:
-            raise UsageError(f"--model {given}: there is no name before the '='.")
+            raise UsageError(
+                f"--model {given}: there is no name before the '='.", hint="Write NAME=MODEL, or MODEL alone."
+            )
         if name in loaded:
             raise UsageError(f"Two models are called '{name}'.", hint="Name them: --model NAME=MODEL.")
         loaded[name] = Inverter.from_pretrained(location, device=device, trust_remote_code=trust_remote_code)

@@ -56,7 +56,7 @@ class EncodeContext:
                     hint=f"Choose --seq-len {reach} or less.",
                 )
         if len(texts.manifest.languages) > 256:
-            raise UsageError("More than 256 languages in one folder.")
+            raise UsageError("More than 256 languages in one folder.", hint="Collect into several folders.")
         return cls(
             config=config,
             encoder=encoder,

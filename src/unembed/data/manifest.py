@@ -126,23 +126,29 @@ def read_manifest(folder: Path, model: type[Manifest]) -> tuple[Manifest, str]:
     try:
         return model.model_validate(content), str(digest)
     except ValidationError as error:
-        raise DataError(f"{folder / MANIFEST_NAME} is of an unknown format: {error.errors()[0]}") from error
+        raise DataError(
+            f"{folder / MANIFEST_NAME} is of an unknown format: {error.errors()[0]}",
+            hint="Install the version of unembed that wrote it, or prepare the data again.",
+        ) from error
 
 
 def read_content(folder: Path) -> dict[str, Any]:
     """The manifest as plain JSON, of whichever kind it is."""
     if not folder.is_dir():
-        raise UsageError(f"There is no folder {folder}.")
+        raise UsageError(f"There is no folder {folder}.", hint="Give a folder that 'unembed prepare' wrote.")
     if not (folder / MANIFEST_NAME).exists():
         if (folder / PLAN_NAME).exists():
             raise UsageError(
                 f"{folder} is not finished: it has no {MANIFEST_NAME} yet.",
                 hint="Run the same 'unembed prepare' again: it continues where it stopped.",
             )
-        raise UsageError(f"{folder} holds no data of unembed: it has no {MANIFEST_NAME}.")
+        raise UsageError(
+            f"{folder} holds no data of unembed: it has no {MANIFEST_NAME}.",
+            hint="Give a folder that 'unembed prepare' wrote; the same command finishes an interrupted one.",
+        )
     content = read_json(folder / MANIFEST_NAME)
     if not isinstance(content, dict):
-        raise DataError(f"{folder / MANIFEST_NAME} is not a manifest.")
+        raise DataError(f"{folder / MANIFEST_NAME} is not a manifest.", hint="Prepare the data again.")
     return content
 
 

@@ -171,5 +171,8 @@ def _load(folder: Path, shard: ShardEntry, array: str, *, mapped: bool) -> NDArr
         ) from error
     rows = sum(shard.counts.values())
     if len(values) != rows:
-        raise DataError(f"{path} has {len(values)} rows instead of {rows}.")
+        raise DataError(
+            f"{path} has {len(values)} rows instead of {rows}.",
+            hint="Find all damage with 'unembed data verify', which says how to repair it.",
+        )
     return values

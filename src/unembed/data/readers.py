@@ -52,9 +52,14 @@ def _read_json_lines(file: Path, field: str) -> Iterator[str]:
         try:
             record = json.loads(_decode(line, file, number))
         except json.JSONDecodeError as error:
-            raise DataError(f"{file}, line {number}, is not valid JSON: {error}.") from error
+            raise DataError(
+                f"{file}, line {number}, is not valid JSON: {error}.", hint="Write one JSON object per line."
+            ) from error
         if not isinstance(record, dict):
-            raise DataError(f"{file}, line {number}, is not a JSON object with a field '{field}'.")
+            raise DataError(
+                f"{file}, line {number}, is not a JSON object with a field '{field}'.",
+                hint="Name the field that holds the text: --field NAME.",
+            )
         yield field_of(record, field, f"{file}, line {number},")
 
 
@@ -88,7 +93,10 @@ def _text(value: object, where: str, field: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise DataError(f"{where} has a '{field}' of type {type(value).__name__}, not a text.")
+        raise DataError(
+            f"{where} has a '{field}' of type {type(value).__name__}, not a text.",
+            hint="Name the field that holds the text: --field NAME.",
+        )
     return value
 
 
@@ -126,7 +134,10 @@ def _open(file: Path) -> IO[bytes]:
 
 def _decode(line: bytes, file: Path, number: int) -> str:
     if b"\0" in line:
-        raise DataError(f"{file}, line {number}, has a zero byte: this is not a text file.")
+        raise DataError(
+            f"{file}, line {number}, has a zero byte: this is not a text file.",
+            hint="Give plain text, .jsonl or .parquet, gzip or not.",
+        )
     if number == 1:
         line = line.removeprefix(b"\xef\xbb\xbf")
     try:

@@ -91,7 +91,9 @@ def _files(location: str) -> tuple[Path, ...]:
     if path.is_dir():
         found = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
         if not found:
-            raise UsageError(f"The folder {path} has no files.")
+            raise UsageError(
+                f"The folder {path} has no files.", hint="Give a file, or a folder that holds some."
+            )
         return tuple(found)
     matches = sorted(Path(match) for match in glob.glob(str(path)) if Path(match).is_file())
     if not matches:

@@ -26,7 +26,10 @@ def choose_tokenizer(name: str, encoder: Encoder) -> Tokenizer:
     if path.is_file():
         return _from_file(path)
     if path.suffix == ".json" or name.startswith((".", "/", "~")):
-        raise UsageError(f"There is no tokenizer at {path}.")
+        raise UsageError(
+            f"There is no tokenizer at {path}.",
+            hint="Give a tokenizer.json, a hub id, or leave --tokenizer out.",
+        )
     return _from_file(_download(name))
 
 
@@ -60,7 +63,9 @@ def _from_file(path: Path) -> Tokenizer:
     try:
         return plain_copy(Tokenizer.from_file(str(path)))
     except Exception as error:  # the library raises a bare Exception for a file that it cannot read
-        raise DataError(f"{path} is not a tokenizer.json: {error}") from error
+        raise DataError(
+            f"{path} is not a tokenizer.json: {error}", hint="Give the tokenizer.json of a fast tokenizer."
+        ) from error
 
 
 def _download(name: str) -> Path:

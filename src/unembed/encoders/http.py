@@ -54,7 +54,10 @@ class RetryingClient:
         except (UnicodeEncodeError, ValueError) as error:
             # The original message may quote the header: it is not shown, not even as the cause.
             del error
-            raise UsageError("OPENAI_API_KEY holds characters that a header cannot carry.") from None
+            raise UsageError(
+                "OPENAI_API_KEY holds characters that a header cannot carry.",
+                hint="Set OPENAI_API_KEY to the key alone, without quotes or line breaks.",
+            ) from None
 
     def __repr__(self) -> str:
         return f"RetryingClient({self.address!r})"
@@ -81,7 +84,10 @@ class RetryingClient:
             except self._httpx.TransportError as error:
                 problem, asked = self._hide_key(str(error) or type(error).__name__), None
             except UnicodeError:
-                raise UsageError("OPENAI_API_KEY holds characters that a header cannot carry.") from None
+                raise UsageError(
+                    "OPENAI_API_KEY holds characters that a header cannot carry.",
+                    hint="Set OPENAI_API_KEY to the key alone, without quotes or line breaks.",
+                ) from None
             else:
                 if response.is_success:
                     return self._parse(response)

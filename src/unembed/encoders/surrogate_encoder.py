@@ -139,14 +139,20 @@ def load_surrogate(folder: Path, *, device: str | None = None) -> Surrogate:
     try:
         config = SurrogateConfig.model_validate(read_json(folder / CONFIG))
     except ValidationError as error:
-        raise DataError(f"{folder / CONFIG} is damaged: {error}") from error
+        raise DataError(
+            f"{folder / CONFIG} is damaged: {error}",
+            hint="Copy the folder again, or train the surrogate again: unembed surrogate --help",
+        ) from error
     contents = {name: read_checked(folder / name, config.digests.get(name)) for name in (WEIGHTS, TOKENIZER)}
     with torch.device("meta"):
         network = SurrogateNetwork(config.network, config.encoder.dimension)
     try:
         network.load_state_dict(unpack(load_tensors(contents[WEIGHTS])), assign=True)
     except (SafetensorError, RuntimeError) as error:
-        raise DataError(f"{folder / WEIGHTS} does not fit {CONFIG}: {error}") from error
+        raise DataError(
+            f"{folder / WEIGHTS} does not fit {CONFIG}: {error}",
+            hint="Copy the folder again, or train the surrogate again: unembed surrogate --help",
+        ) from error
     tokenizer = Tokenizer.from_str(contents[TOKENIZER].decode())
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -61,7 +61,8 @@ def draw_samples(
     fit = np.nonzero((side.lengths >= min_tokens) & (side.lengths <= longest))[0]
     if not len(fit):
         raise DataError(
-            f"The {split} split of {data.folder} has no text of {min_tokens} to {longest} tokens."
+            f"The {split} split of {data.folder} has no text of {min_tokens} to {longest} tokens.",
+            hint="Change --min-tokens or --max-tokens, or choose another --split.",
         )
     random = np.random.default_rng([seed, DRAW])
     numbers = np.sort(fit[random.choice(len(fit), size=min(count, len(fit)), replace=False)])

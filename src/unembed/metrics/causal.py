@@ -62,12 +62,18 @@ def _find(name: str) -> tuple[str, str | None]:
     path = Path(name).expanduser()
     if path.suffix == ".gguf":
         if not path.is_file():
-            raise UsageError(f"There is no GGUF file {name}.")
+            raise UsageError(
+                f"There is no GGUF file {name}.",
+                hint="Give a folder, a .gguf file or a hub id, or leave perplexity out.",
+            )
         return str(path.parent), path.name
     if path.is_dir():
         return str(path), None
     if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
-        raise UsageError(f"There is no folder {name} with a language model.")
+        raise UsageError(
+            f"There is no folder {name} with a language model.",
+            hint="Give a folder, a .gguf file or a hub id, or leave perplexity out.",
+        )
     return name, None
 
 
@@ -94,7 +100,10 @@ class TransformersModel:
         self._tokenizer = tokenizer
         start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         if start is None:
-            raise UsageError(f"The language model '{name}' has neither a start nor an end token.")
+            raise UsageError(
+                f"The language model '{name}' has neither a start nor an end token.",
+                hint="Choose another language model.",
+            )
         self._start = int(start)
         self._end = int(tokenizer.eos_token_id if tokenizer.eos_token_id is not None else start)
 

@@ -49,11 +49,17 @@ def make_metrics(
     for name in check_names(names):
         if name == "cosine":
             if encoder is None:
-                raise UsageError("The cosine needs the encoder that made the vectors.")
+                raise UsageError(
+                    "The cosine needs the encoder that made the vectors.",
+                    hint="Pass encoder=, or leave the cosine out.",
+                )
             out.append(Cosine(encoder))
         elif name == "perplexity":
             if causal is None:
-                raise UsageError("Perplexity needs a causal language model, by name or path.")
+                raise UsageError(
+                    "Perplexity needs a causal language model, by name or path.",
+                    hint="Pass causal=load_causal(NAME), or leave perplexity out.",
+                )
             out.append(Perplexity(causal))
         else:
             out.append(_PLAIN[name]())

@@ -76,7 +76,10 @@ def open_backbone(source: str) -> Backbone:
             if prefix + name in names:
                 out: Tensor = reader.get_tensor(prefix + name).float()  # type: ignore[no-untyped-call]
                 return out
-        raise UsageError(f"{weights} has no tensor '{name}': is it a complete encoder?")
+        raise UsageError(
+            f"{weights} has no tensor '{name}': is it a complete encoder?",
+            hint="Choose another --backbone, or download it again.",
+        )
 
     return Backbone(folder, read_json(folder / "config.json"), tensor)
 
@@ -86,11 +89,15 @@ def block_config(backbone: Backbone, layers: Sequence[int], max_length: int) -> 
     config = backbone.config
     if list(layers) != sorted(set(layers)) or not layers or layers[-1] >= backbone.layers:
         raise UsageError(
-            f"Backbone layers must be rising numbers below {backbone.layers}, got {list(layers)}."
+            f"Backbone layers must be rising numbers below {backbone.layers}, got {list(layers)}.",
+            hint="For example: --backbone-layers 0,2,4",
         )
     activation = config.get("hidden_activation", config.get("hidden_act", "gelu"))
     if activation != "gelu":
-        raise UsageError(f"A backbone with activation '{activation}' is not supported, only gelu.")
+        raise UsageError(
+            f"A backbone with activation '{activation}' is not supported, only gelu.",
+            hint="Choose another --backbone.",
+        )
     family = _bert_config if backbone.family == "bert" else _modernbert_config
     return BlockConfig(
         hidden=config["hidden_size"],
@@ -103,15 +110,23 @@ def block_config(backbone: Backbone, layers: Sequence[int], max_length: int) -> 
 def _bert_config(config: dict[str, Any], layers: Sequence[int], max_length: int) -> dict[str, Any]:
     positions = int(config["max_position_embeddings"]) - BERT_FAMILY[config["model_type"]] - 1
     if max_length > positions:
-        raise UsageError(f"max_length {max_length} exceeds the backbone's {positions} positions.")
+        raise UsageError(
+            f"max_length {max_length} exceeds the backbone's {positions} positions.",
+            hint="Lower --max-length, or choose another --backbone.",
+        )
     return {"norm": "post", "norm_eps": config.get("layer_norm_eps", 1e-12)}
 
 
 def _modernbert_config(config: dict[str, Any], layers: Sequence[int], max_length: int) -> dict[str, Any]:
     if any(config.get(name) for name in ("norm_bias", "attention_bias", "mlp_bias")):
-        raise UsageError("A ModernBERT backbone with biases is not supported.")
+        raise UsageError(
+            "A ModernBERT backbone with biases is not supported.", hint="Choose another --backbone."
+        )
     if max_length > int(config.get("local_attention", 128)) // 2:
-        raise UsageError(f"max_length {max_length} exceeds ModernBERT's local attention window.")
+        raise UsageError(
+            f"max_length {max_length} exceeds ModernBERT's local attention window.",
+            hint="Lower --max-length.",
+        )
     return {
         "norm": "pre",
         "gated": True,

@@ -298,7 +298,10 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     try:
         config = CheckpointConfig.model_validate(described)
     except ValidationError as error:
-        raise DataError(f"{folder / CONFIG} does not describe an unembed model: {error}") from error
+        raise DataError(
+            f"{folder / CONFIG} does not describe an unembed model: {error}",
+            hint="Give a folder that 'unembed train' or 'unembed model export' wrote.",
+        ) from error
     weights, tokenizer_json = (
         read_checked(folder / name, config.digests.get(name), hint=AGAIN) for name in (WEIGHTS, TOKENIZER)
     )
@@ -310,7 +313,10 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             denoiser = Denoiser(config.denoiser)
         denoiser.load_state_dict(unpack(tensors), assign=True)
     except (SafetensorError, KeyError, RuntimeError) as error:
-        raise DataError(f"{folder / WEIGHTS} does not fit its configuration: {error}") from error
+        raise DataError(
+            f"{folder / WEIGHTS} does not fit its configuration: {error}",
+            hint="Copy or download the model again.",
+        ) from error
     tokenizer = Tokenizer.from_str(tokenizer_json.decode())
     checkpoint = Checkpoint(
         denoiser.eval(), vocabulary, tokenizer, config, OptionalParts(folder, config.digests)

@@ -31,7 +31,8 @@ class TrainingTexts:
             chosen = chosen[np.linspace(0, len(chosen) - 1, limit).astype(np.int64)]
         if not len(chosen):
             raise DataError(
-                f"No text of {min_tokens} to {max_tokens} tokens is in the data's {splits[0].name} split."
+                f"No text of {min_tokens} to {max_tokens} tokens is in the data's {splits[0].name} split.",
+                hint="Change --min-tokens or --max-tokens, or prepare other data.",
             )
         self._splits = list(splits)
         self._folder = np.searchsorted(starts, chosen, side="right") - 1  # [N]
@@ -107,7 +108,8 @@ def open_folders(
         ):
             if mine != theirs:
                 raise MismatchError(
-                    f"{data.folder} was prepared with another {name} than {folders[0].folder}."
+                    f"{data.folder} was prepared with another {name} than {folders[0].folder}.",
+                    hint="Prepare both with the same encoder and tokenizer.",
                 )
     sides = [
         TrainingTexts(

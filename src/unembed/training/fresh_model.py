@@ -68,7 +68,10 @@ def _same_encoder(start_from: str, data: PreparedData) -> Checkpoint:
     source: Checkpoint = Checkpoint.from_pretrained(start_from)
     theirs, ours = source.config.encoder, data.manifest.encoder
     if theirs.digest != ours.digest:
-        raise MismatchError(f"{start_from} was trained for '{theirs.name}', the data is of '{ours.name}'.")
+        raise MismatchError(
+            f"{start_from} was trained for '{theirs.name}', the data is of '{ours.name}'.",
+            hint="Start from a model of the same encoder, or leave --start-from out.",
+        )
     return source
 
 
@@ -130,7 +133,10 @@ def _load(
     mask = next((special[kind] for kind in ("[MASK]", "<mask>") if special[kind] is not None), None)
     unknown = next((special[kind] for kind in ("[UNK]", "<unk>") if special[kind] is not None), None)
     if mask is None:
-        raise UsageError("The data's tokenizer has no [MASK] token, which the backbone needs.")
+        raise UsageError(
+            "The data's tokenizer has no [MASK] token, which the backbone needs.",
+            hint="Prepare the data with the backbone's own tokenizer.",
+        )
     ids = torch.from_numpy(np.where(vocabulary.token_ids >= 0, vocabulary.token_ids, unknown or 0)).long()
     load_backbone(denoiser, backbone, layers, ids, mask)
 

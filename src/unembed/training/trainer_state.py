@@ -127,7 +127,7 @@ def _read_tensors(path: Path, digest: str) -> dict[str, Tensor]:
     try:
         return load_tensors(content)
     except SafetensorError as error:
-        raise DataError(f"{path} is damaged: {error}") from error
+        raise DataError(f"{path} is damaged: {error}", hint=_START_AGAIN) from error
 
 
 def _moments(network: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

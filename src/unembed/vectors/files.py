@@ -63,9 +63,11 @@ def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
         return VectorFile("standard input", streamed.JsonLines(None, field), STDIN)
     path = Path(source)
     if not path.exists():
-        raise UsageError(f"There is no file {path}.")
+        raise UsageError(
+            f"There is no file {path}.", hint="Give a file of vectors, or '-' for JSON lines on stdin."
+        )
     if path.is_dir():
-        raise UsageError(f"{path} is a folder, not a file of vectors.")
+        raise UsageError(f"{path} is a folder, not a file of vectors.", hint="Give one of its files.")
     if not path.stat().st_size:
         raise DataError(f"{path} is empty.")
     suffix = path.suffix.lower()

@@ -43,7 +43,7 @@ def npz(path: Path, field: str | None) -> Table:
     try:
         return _table(archive[name], f"{path}, array '{name}',")
     except (ValueError, zipfile.BadZipFile, OSError) as error:
-        raise DataError(f"{path} is damaged: {error}") from error
+        raise DataError(f"{path} is damaged: {error}", hint="Copy or save the file again.") from error
 
 
 def safetensors(path: Path, field: str | None) -> Table:
@@ -55,7 +55,9 @@ def safetensors(path: Path, field: str | None) -> Table:
         rows = file.get_slice(choose(names, field, str(path), "tensor"))  # type: ignore[no-untyped-call]
         shape = rows.get_shape()
     except SafetensorError as error:
-        raise DataError(f"{path} is not a whole safetensors file: {error}") from error
+        raise DataError(
+            f"{path} is not a whole safetensors file: {error}", hint="Copy or save the file again."
+        ) from error
     if len(shape) == 1:
         return Table(1, lambda first, last: rows[:][None])
     _check_shape(shape, str(path))
@@ -117,4 +119,7 @@ def _table(array: Any, where: str) -> Table:
 
 def _check_shape(shape: Any, where: str) -> None:
     if len(shape) != 2 or not shape[1]:
-        raise DataError(f"{where} has shape {list(shape)}; vectors form a table [N, D].")
+        raise DataError(
+            f"{where} has shape {list(shape)}; vectors form a table [N, D].",
+            hint="Choose another array with --field, or save one vector per row.",
+        )

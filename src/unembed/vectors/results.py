@@ -64,7 +64,10 @@ class ResultFile:
         self._rows_path = output.with_name(output.name + ".rows")
         self._run = output.with_name(output.name + ".run.json")
         if output.suffix.lower() not in JSON_LINES + PARQUET:
-            raise UsageError(f"{output.name}: results are written as .jsonl or .parquet.")
+            raise UsageError(
+                f"{output.name}: results are written as .jsonl or .parquet.",
+                hint="Choose an --output that ends in .jsonl or .parquet.",
+            )
         if output.suffix.lower() in PARQUET:  # to learn of it now, not after a million vectors
             require("pyarrow.parquet", extra="parquet", purpose="Writing Parquet")
         self.complete = self._check_earlier()

@@ -57,7 +57,8 @@ class JsonLines:
                     missing += 1
                 elif width and len(vector) != width:
                     raise DataError(
-                        f"{where}, line {number}, has {len(vector)} numbers; the line before it had {width}."
+                        f"{where}, line {number}, has {len(vector)} numbers; the line before it had {width}.",
+                        hint="All vectors of a file must come from one encoder.",
                     )
                 else:
                     width = len(vector)
@@ -74,7 +75,9 @@ class JsonLines:
         try:
             record = json.loads(line)
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise DataError(f"{where} is not valid JSON: {error}.") from error
+            raise DataError(
+                f"{where} is not valid JSON: {error}.", hint="Write one vector per line: [0.1, 0.2, ...]"
+            ) from error
         if isinstance(record, dict):
             record = record[self._field(record, where)]
         if record is None:
@@ -151,7 +154,8 @@ class Parquet:
 
     def _ragged(self, column: str, row: int) -> DataError:
         return DataError(
-            f"{self.path}, column '{column}', has vectors of different dimensions after row {row}."
+            f"{self.path}, column '{column}', has vectors of different dimensions after row {row}.",
+            hint="All vectors of a file must come from one encoder.",
         )
 
     def _column(self, schema: Any) -> str:
