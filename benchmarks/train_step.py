@@ -183,7 +183,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def work(name: str, way: str, threads: int) -> None:
-    """A process of its own for each way: told "go", it makes a step and says how long it took."""
+    """A process of its own for each way: on "go", it makes a step and prints how long it took."""
     torch.set_num_threads(threads)
     update = make_update(Preset(name), way)
     with FlopCounterMode(display=False) as counter:  # also the warm-up

@@ -99,7 +99,7 @@ def test_every_length_falls_into_one_range(lengths: list[int]) -> None:
 def test_models_with_their_data() -> None:
     assert parse_models("a=x, b", Path("d")) == [("a", Path("x")), ("b", Path("d"))]
     assert parse_models(None, None) == []
-    with pytest.raises(UsageError, match="On which data"):
+    with pytest.raises(UsageError, match="no data for the model a"):
         parse_models("a", None)
 
 

@@ -76,5 +76,5 @@ def test_same_seed_same_masks_in_any_company() -> None:
 
 def test_its_name_says_its_ratio() -> None:
     assert DenoisingAccuracy(0.1).label == "Denoising accuracy @ 0.1"
-    with pytest.raises(TypeError, match="looks at the model"):
+    with pytest.raises(TypeError, match="measures the model"):
         DenoisingAccuracy(0.1).statistics([])

@@ -144,7 +144,7 @@ def read_content(folder: Path) -> dict[str, Any]:
             )
         raise UsageError(
             f"{folder} holds no data of unembed: it has no {MANIFEST_NAME}.",
-            hint="Give a folder that 'unembed prepare' wrote; the same command finishes an interrupted one.",
+            hint="Give a folder that 'unembed prepare' wrote.",
         )
     content = read_json(folder / MANIFEST_NAME)
     if not isinstance(content, dict):

@@ -35,7 +35,7 @@ class InversionRun:
     prefilter: Encoder | None = None  # a surrogate that ranks texts before the encoder is called
     phrases: Phrases | None = None
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
-    rows: Sequence[int] = ()  # which vectors of the stream the batch at hand holds
+    rows: Sequence[int] = ()  # which vectors of the stream the current batch holds
     started: float = field(default_factory=lambda: time.monotonic())
 
     @property
@@ -45,7 +45,7 @@ class InversionRun:
 
     @property
     def batch_observer(self) -> Observer | None:
-        """The observer, told rows of the stream instead of rows of the batch."""
+        """The observer, with rows of the stream instead of rows of the batch."""
         observe, rows = self.observe, self.rows
         if observe is None:
             return None

@@ -1,4 +1,4 @@
-"""Evaluation: how much a model recovers, beside the floors, with every row and every setting kept.
+"""Evaluation: how much a model recovers, beside the floors, with every row and every setting stored.
 
 >>> import unembed
 >>> report = unembed.evaluate(None, "data/short", min_tokens=4, max_tokens=16, known_length=True)

@@ -29,7 +29,7 @@ class Recovered:
     score: float | None = None
     forward_passes: int | None = None
     seconds: float | None = None
-    encoder_calls: int | None = None  # where an encoder was at hand
+    encoder_calls: int | None = None  # of a guided search
     cosine: float | None = None  # to the vector, by that encoder
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class GuidedSettings(BaseModel):
-    """Search with an encoder at hand: propose with the denoiser, keep what comes nearer to the vector."""
+    """The options of the guided search."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
