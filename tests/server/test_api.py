@@ -282,6 +282,15 @@ def test_a_missing_encoder_is_explained(client: TestClient, inverter: Inverter) 
         assert refused["hint"] == model["encoder_problem"]
 
 
+def test_no_path_of_the_server_is_in_the_reason() -> None:
+    encoder = toy.ToyEncoder(name="/home/somebody/encoder")
+    model = Inverter(tiny.checkpoint(encoder.tokenizer(), encoder.info))
+    with TestClient(create_app({"toy": model}, log=Log(file=io.StringIO())), base_url=HERE) as client:
+        [described] = client.get("/api/models").json()["models"]
+        assert described["encoder_problem"].startswith("There is no encoder folder")
+        assert "somebody" not in described["encoder_problem"]
+
+
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_every_strategy_takes_its_own_options_at_their_defaults(client: TestClient, strategy: str) -> None:
     described = {one["name"]: one for one in client.get("/api/models").json()["strategies"]}

@@ -243,5 +243,7 @@ def test_stopping_ends_what_is_running() -> None:
         assert job.gone
         with pytest.raises(Problem, match="stopping"):
             await job.future
+        with pytest.raises(Problem, match="stopping"):
+            queue.submit(Job("a", 1, 1, "client"))
 
     asyncio.run(main())

@@ -18,6 +18,7 @@ from unembed.metrics.cosine import cosines
 from unembed.metrics.f1 import token_f1
 from unembed.server.events import JobObserver
 from unembed.server.pieces import Pieces
+from unembed.server.problems import without_paths
 from unembed.server.queue import Job
 from unembed.server.schemas import Alternative, Comparison, InvertRequest, Recovered
 from unembed.text import tokenise
@@ -56,7 +57,7 @@ class Engine:
     @property
     def encoder_problem(self) -> str | None:
         """Why it is not, for clients."""
-        return None if self.encoder_error is None else self.encoder_error.message
+        return None if self.encoder_error is None else without_paths(self.encoder_error.message)
 
     def encode(self, jobs: Sequence[Job]) -> None:
         """Jobs whose work is a list of texts, answered with (vectors [n, D], token counts, seconds)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -14,6 +15,7 @@ from unembed.errors import UnembedError
 from unembed.validation import complaint
 
 LONGEST_ECHO = 100  # characters
+_PATH = re.compile(r"(?<![\w/:])(?:[A-Za-z]:)?[/\\][^\s'\",;)]*[\w/]")  # absolute; not owner/model, not a URL
 
 
 class Problem(Exception):
@@ -47,12 +49,18 @@ class ErrorBody(BaseModel):
     retry_after: int | None = Field(None, description="Seconds until it is worth another try.")
 
 
+def without_paths(text: str) -> str:
+    """A message for clients: the server's folders are not their business."""
+    return _PATH.sub("(a path on the server)", text)
+
+
 def as_problem(error: Exception) -> Problem:
     """Any exception as an answer for a client."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, UnembedError):
-        return Problem(422, "unfit", error.message, hint=error.hint)
+        hint = None if error.hint is None else without_paths(error.hint)
+        return Problem(422, "unfit", without_paths(error.message), hint=hint)
     return Problem(500, "internal", "Something went wrong on the server; its log says what.")
 
 
