@@ -20,7 +20,10 @@ _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 def one_line(error: ValidationError, names: dict[str, str] | None = None) -> str:
     """The first of its complaints. `names`: what the user called an option, where that differs."""
     first: Any = error.errors()[0]
-    option = str(first["loc"][0]) if first["loc"] else "value"
+    if not first["loc"]:  # about several options together
+        message = _message(first)
+        return message[:1].upper() + message[1:].rstrip(".") + "."
+    option = str(first["loc"][0])
     return complaint(first, (names or {}).get(option, option))
 
 
@@ -36,5 +39,8 @@ def complaint(first: Mapping[str, Any], option: str) -> str:
         return f"{option} must be {first['ctx']['expected']}, got {given!r}."
     if kind.endswith(("_parsing", "_type", "_from_float")) and kind.split("_")[0] in _KINDS:
         return f"{option} must be {_KINDS[kind.split('_')[0]]}, got {given!r}."
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{option}: {message}, got {given!r}."
+    return f"{option}: {_message(first)}, got {given!r}."
+
+
+def _message(first: Mapping[str, Any]) -> str:
+    return str(first["msg"]).removeprefix("Value error, ")

@@ -202,7 +202,7 @@ def test_data_may_be_given_more_than_once(prepared: PreparedData, tmp_path: Path
         (["-o", "run"], "Missing option '--data'"),
         (["--data", "x"], "Missing option '--output'"),
         (["--config", "nothing-like-it"], "There is no configuration 'nothing-like-it'"),
-        (["--data", "x", "-o", "y", "--batch", "0"], "--batch: Input should be greater than"),
+        (["--data", "x", "-o", "y", "--batch", "0"], "--batch must be at least 1, got 0."),
         (["--data", "x", "-o", "y", "--backbone-layers", "0,two"], "--backbone-layers"),
     ],
 )

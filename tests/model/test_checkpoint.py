@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -127,3 +128,8 @@ def test_a_folder_that_does_not_exist(tmp_path):
         Checkpoint.from_pretrained(tmp_path / "nowhere")
     with pytest.raises(UnavailableError, match="neither a local folder nor"):
         Checkpoint.from_pretrained("nobody/nothing", local_files_only=True)
+
+
+def test_a_folder_that_is_no_model_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is not a model's folder: it has no config\.json"):
+        Checkpoint.from_pretrained(str(tmp_path))

@@ -19,6 +19,7 @@ from pydantic_core import PydanticUndefined
 
 from unembed.config_file import read_config_file
 from unembed.errors import UsageError
+from unembed.validation import one_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config", bound=BaseModel)
@@ -91,14 +92,12 @@ def build_config(model: type[Config], typed: dict[str, Any], *, file: Path | Non
         return model(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        message = first["msg"].removeprefix("Value error, ")
-        option = "--" + ".".join(str(part) for part in first["loc"]).replace("_", "-")
+        flags = {name: "--" + name.replace("_", "-") for name in model.model_fields}
         if first["type"] == "missing":
-            field = model.model_fields[str(first["loc"][0])]
-            raise UsageError(f"Missing option '{option}'.", hint=field.description) from error
-        raise UsageError(
-            f"{option}: {message} (got {first['input']!r})." if first["loc"] else message
-        ) from error
+            name = str(first["loc"][0])
+            hint = model.model_fields[name].description
+            raise UsageError(f"Missing option '{flags[name]}'.", hint=hint) from error
+        raise UsageError(one_line(error, flags)) from error
 
 
 def _option(

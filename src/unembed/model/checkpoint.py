@@ -288,6 +288,11 @@ def _equal(tensors: dict[str, Tensor], vocabulary: Vocabulary, state: dict[str, 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint folder; a missing, truncated or altered file is named."""
+    if folder.is_dir() and not (folder / CONFIG).is_file():
+        raise UsageError(
+            f"{folder} is not a model's folder: it has no {CONFIG}.",
+            hint="Name a folder that `unembed train` wrote, such as runs/mine/best, or a hub id.",
+        )
     described = read_json(folder / CONFIG)
     written = described.get("format") if isinstance(described, dict) else None
     if written is not None and written != FORMAT:
