@@ -177,56 +177,25 @@ class Inverter:
         return self.checkpoint.has_surrogate
 
     @overload
-    def invert(
-        self,
-        vectors: OneVector,
-        config: InvertConfig | None = None,
-        *,
-        encoder: str | Encoder | None = None,
-        observe: Observer | None = None,
-        **fields: Any,
-    ) -> Inversion: ...
+    def invert(self, vectors: OneVector, config: InvertConfig | None = None, **how: Any) -> Inversion: ...
 
     @overload
     def invert(
-        self,
-        vectors: ManyVectors,
-        config: InvertConfig | None = None,
-        *,
-        encoder: str | Encoder | None = None,
-        observe: Observer | None = None,
-        **fields: Any,
+        self, vectors: ManyVectors, config: InvertConfig | None = None, **how: Any
     ) -> list[Inversion]: ...
 
-    @overload
-    def invert(
-        self,
-        vectors: Any,
-        config: InvertConfig | None = None,
-        *,
-        encoder: str | Encoder | None = None,
-        observe: Observer | None = None,
-        **fields: Any,
-    ) -> Any: ...
+    @overload  # an array may be either
+    def invert(self, vectors: Any, config: InvertConfig | None = None, **how: Any) -> Any: ...
 
-    def invert(
-        self,
-        vectors: Any,
-        config: InvertConfig | None = None,
-        *,
-        encoder: str | Encoder | None = None,
-        observe: Observer | None = None,
-        **fields: Any,
-    ) -> Any:
+    def invert(self, vectors: Any, config: InvertConfig | None = None, **how: Any) -> Any:
         """The texts that vectors stand for: an `Inversion` for one vector, a list of them for many.
 
         Vectors are numpy, torch or lists. The other arguments are those of `stream`.
         """
-        one = is_one(vectors)
-        if one:
-            vectors = vectors[None] if hasattr(vectors, "ndim") else [vectors]
-        found = list(self.stream(vectors, config, encoder=encoder, observe=observe, **fields))
-        return found[0] if one else found
+        if not is_one(vectors):
+            return list(self.stream(vectors, config, **how))
+        [found] = self.stream(vectors[None] if hasattr(vectors, "ndim") else [vectors], config, **how)
+        return found
 
     def stream(
         self,
