@@ -106,7 +106,7 @@ def test_a_model_writes_texts_as_the_data_has_them(inverter):
 
 
 def test_a_surrogate_guides_where_the_encoder_is_not(inverter, vectors):
-    """It imitates the encoder well enough to bring texts nearer to vectors that the encoder made."""
+    """It stands in for the encoder well enough to bring texts nearer to vectors that the encoder made."""
     plain = inverter.invert(vectors[:4])
     found = inverter.invert(vectors[:4], strategy="guided", encoder="surrogate", max_encoder_calls=60)
     near = [
