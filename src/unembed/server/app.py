@@ -15,7 +15,7 @@ from unembed.server.config import ServeConfig
 from unembed.server.engine import Engine
 from unembed.server.monitoring import Access, Log, ServerMetrics
 from unembed.server.problems import install_handlers
-from unembed.server.routes import STATIC, add_routes
+from unembed.server.routes import STATIC, router
 from unembed.server.schemas import Limits, Model, ModelsResponse, Strategy
 from unembed.server.security import Guard, SecurityHeaders
 from unembed.server.service import Service
@@ -48,9 +48,9 @@ def create_app(
         lifespan=lifespan,
     )
     install_handlers(app)
-    add_routes(app, service, describe(engines, config))
+    app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    app.state.service = service
+    app.state.service, app.state.models = service, describe(engines, config)
     if config.allow_origin:
         app.add_middleware(
             CORSMiddleware,
@@ -60,7 +60,7 @@ def create_app(
         )
     app.add_middleware(Guard, config=config)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(Access, metrics=metrics, log=log)
+    app.add_middleware(Access, metrics=metrics, log=log, paths=frozenset(app.openapi()["paths"]) | {"/"})
     return app
 
 

@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unembed.server.problems import Problem
 
-KNOWN_PATHS = ("/", "/health", "/metrics", "/api/encode", "/api/invert", "/api/invert/stream", "/api/models")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -91,15 +90,16 @@ class ServerMetrics:
 class Access:
     """Outermost: counts and logs every answer, and turns what nobody caught into a plain 500."""
 
-    def __init__(self, app: ASGIApp, metrics: ServerMetrics, log: Log) -> None:
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics, log: Log, paths: frozenset[str]) -> None:
         self.app, self.metrics, self.log = app, metrics, log
+        self.paths = paths  # those that have figures of their own; anything else is "other"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
-        path = scope["path"] if scope["path"] in KNOWN_PATHS else "other"
+        path = scope["path"] if scope["path"] in self.paths else "other"
 
         async def noting(message: Message) -> None:
             nonlocal status

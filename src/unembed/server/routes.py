@@ -1,11 +1,11 @@
-"""The endpoints."""
+"""The endpoints: a new one is a function here, and its schemas."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse, Response, StreamingResponse
 
 from unembed import __version__
@@ -38,72 +38,88 @@ _EVENTS = (
 )
 
 
-def add_routes(app: FastAPI, service: Service, models: ModelsResponse) -> None:
-    """Add every endpoint to the application."""
+router = APIRouter()
 
-    @app.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
-    @app.get("/favicon.ico", include_in_schema=False)
-    async def icon() -> FileResponse:
-        return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
 
-    @app.get("/health")
-    async def health() -> Health:
-        """Whether the server is alive, and how many vectors wait."""
-        return Health(status="ok", version=__version__, waiting=service.waiting)
 
-    @app.get("/metrics", response_class=Response, responses={401: _ERRORS[401]})
-    async def metrics() -> Response:
-        """Metrics for Prometheus."""
-        return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+Served = Annotated[Service, Depends(_service)]
 
-    @app.get("/api/models", responses={401: _ERRORS[401]})
-    async def list_models() -> ModelsResponse:
-        """The models, strategies and limits of this server."""
-        return models
 
-    @app.post("/api/encode", responses=_ERRORS)
-    async def encode(body: EncodeRequest, request: Request) -> EncodeResponse:
-        """Vectors of texts, by the model's own encoder."""
-        job = service.encode_job(body, _client(request))
-        _note(request, job.size, {"texts": body.texts})
-        vectors, tokens, seconds = await service.answer(job, request)
-        name, engine = service.engine(body.model)
-        return EncodeResponse(
-            model=name,
-            encoder=engine.inverter.checkpoint.config.encoder.name,
-            dimension=engine.inverter.dimension,
-            vectors=vectors.tolist(),
-            tokens=tokens,
-            seconds=round(seconds, 4),
-        )
+@router.get("/", include_in_schema=False)
+async def page() -> FileResponse:
+    return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
 
-    @app.post("/api/invert", responses=_ERRORS)
-    async def invert(body: InvertRequest, request: Request) -> InvertResponse:
-        """Texts out of vectors, in one answer."""
-        job = service.invert_job(body, _client(request))
-        _note(request, job.size, _content(body), strategy=body.strategy)
-        name, _ = service.engine(body.model)
-        response = service.response(job, name, body, await service.answer(job, request))
-        request.state.fields["batch"] = job.batch
-        return response
 
-    @app.post(
-        "/api/invert/stream",
-        response_class=StreamingResponse,
-        responses={**_ERRORS, 200: {"description": _EVENTS, "content": {"text/event-stream": {}}}},
+@router.get("/favicon.ico", include_in_schema=False)
+async def icon() -> FileResponse:
+    return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
+
+
+@router.get("/health")
+async def health(service: Served) -> Health:
+    """Whether the server is alive, and how many vectors wait."""
+    return Health(status="ok", version=__version__, waiting=service.waiting)
+
+
+@router.get("/metrics", response_class=Response, responses={401: _ERRORS[401]})
+async def metrics(service: Served) -> Response:
+    """Metrics for Prometheus."""
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/api/models", responses={401: _ERRORS[401]})
+async def list_models(request: Request) -> ModelsResponse:
+    """The models, strategies and limits of this server."""
+    models: ModelsResponse = request.app.state.models
+    return models
+
+
+@router.post("/api/encode", responses=_ERRORS)
+async def encode(body: EncodeRequest, request: Request, service: Served) -> EncodeResponse:
+    """Vectors of texts, by the model's own encoder."""
+    job = service.encode_job(body, _client(request))
+    _note(request, job.size, {"texts": body.texts})
+    vectors, tokens, seconds = await service.answer(job, request)
+    name, engine = service.engine(body.model)
+    return EncodeResponse(
+        model=name,
+        encoder=engine.inverter.checkpoint.config.encoder.name,
+        dimension=engine.inverter.dimension,
+        vectors=vectors.tolist(),
+        tokens=tokens,
+        seconds=round(seconds, 4),
     )
-    async def invert_stream(body: InvertRequest, request: Request) -> StreamingResponse:
-        """Texts out of vectors, as server-sent events."""
-        job = service.invert_job(body, _client(request), watched=True)
-        _note(request, job.size, _content(body), strategy=body.strategy)
-        name, _ = service.engine(body.model)
-        service.submit_watched(job)
-        return StreamingResponse(
-            service.events(job, name, body), media_type="text/event-stream", headers=STREAM_HEADERS
-        )
+
+
+@router.post("/api/invert", responses=_ERRORS)
+async def invert(body: InvertRequest, request: Request, service: Served) -> InvertResponse:
+    """Texts out of vectors, in one answer."""
+    job = service.invert_job(body, _client(request))
+    _note(request, job.size, _content(body), strategy=body.strategy)
+    name, _ = service.engine(body.model)
+    response = service.response(job, name, body, await service.answer(job, request))
+    request.state.fields["batch"] = job.batch
+    return response
+
+
+@router.post(
+    "/api/invert/stream",
+    response_class=StreamingResponse,
+    responses={**_ERRORS, 200: {"description": _EVENTS, "content": {"text/event-stream": {}}}},
+)
+async def invert_stream(body: InvertRequest, request: Request, service: Served) -> StreamingResponse:
+    """Texts out of vectors, as server-sent events."""
+    job = service.invert_job(body, _client(request), watched=True)
+    _note(request, job.size, _content(body), strategy=body.strategy)
+    name, _ = service.engine(body.model)
+    service.submit_watched(job)
+    return StreamingResponse(
+        service.events(job, name, body), media_type="text/event-stream", headers=STREAM_HEADERS
+    )
 
 
 def _client(request: Request) -> str:
