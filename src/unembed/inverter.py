@@ -81,6 +81,7 @@ class Inverter:
     ) -> None:
         self.checkpoint = checkpoint
         self._encoder = encoder  # the model's own; without one it is loaded on first use
+        self._loaded: dict[str, Encoder] = {}  # by name
         self.trust_remote_code = trust_remote_code  # whether an encoder may run code that it brings along
         self.device = torch.device(device)
         self.denoiser = checkpoint.denoiser.to(self.device).eval()
@@ -142,7 +143,12 @@ class Inverter:
         return encoder
 
     def _load_encoder(self, name: str) -> Encoder:
-        return load_encoder(name, device=str(self.device), trust_remote_code=self.trust_remote_code)
+        """Loaded once: it takes seconds, and of a paid endpoint every probe costs."""
+        if name not in self._loaded:
+            self._loaded[name] = load_encoder(
+                name, device=str(self.device), trust_remote_code=self.trust_remote_code
+            )
+        return self._loaded[name]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:  # [N, D]
         """Vectors of texts, by the model's own encoder."""

@@ -255,6 +255,21 @@ def test_another_encoder_can_guide(inverter: Inverter, encoder: CountingEncoder,
     assert encoder.texts == []
 
 
+def test_an_encoder_by_name_is_loaded_once(
+    told: Inverter, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+
+    def load(name: str, **how: object) -> CountingEncoder:
+        loaded.append(name)
+        return CountingEncoder(name=name, tokenizer=toy.wordpiece())
+
+    monkeypatch.setattr("unembed.inverter.load_encoder", load)
+    for _ in range(2):
+        guided(told, vectors[0], 5, encoder="endpoint")
+    assert loaded == ["endpoint"]
+
+
 def test_an_encoder_of_another_dimension_is_refused(inverter: Inverter, vectors: np.ndarray) -> None:
     wrong = toy.ToyEncoder(name="wide", dimension=17, tokenizer=toy.wordpiece())
     with pytest.raises(MismatchError, match=r"'wide' makes vectors of 17 numbers.*16") as told:
