@@ -28,10 +28,8 @@ def prepare(
     """Collect texts, encode them, and return the prepared folder: what `unembed prepare` does.
 
     >>> data = unembed.prepare("en=corpus.txt.gz", "data/short", limit=20_000, seq_len=32)
-    >>> data.manifest.counts
-    {'train': 19612, 'validation': 196, 'test': 192}
-    >>> data.split("train").texts([0])
-    ['the snow-flakes became larger and larger.']
+    >>> data.manifest.counts  # texts by split: train, validation, test
+    >>> data.split("train").texts([0])  # what the encoder was given
 
     `source` is a file or `hub:DATASET`, with `LANG=` in front of it if the language is known, or several of
     them, or a whole `PrepareConfig`. `fields` are the fields of `PrepareConfig`: `limit`, `seq_len`,

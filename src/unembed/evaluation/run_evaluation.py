@@ -42,8 +42,7 @@ def evaluate(
         >>> report = unembed.evaluate(None, "data/short", min_tokens=4, max_tokens=16, known_length=True)
         >>> [row.label for row in report.tables[0].rows]
         ['confidence', 'Random tokens', 'Shuffled vector', 'Nearest training text']
-        >>> report.tables[0].rows[0].figures["token_f1"]
-        Figure(value=0.862, low=0.851, high=0.872, n=1000)
+        >>> report.tables[0].rows[0].figures["token_f1"]  # value, low, high, n
 
     `model` is a folder or a hub id; None is the bundled model. `data` was embedded with the model's encoder.
     `fields` are the fields of `EvaluateConfig`, on top of `config`. `models` are further models, each with

@@ -22,7 +22,6 @@ def train(
 
     >>> model = unembed.train("compact-minilm", data="data/short", output="runs/short", minutes=10)
     >>> unembed.Inverter(model).invert(vectors[0]).text
-    'the snow-flakes became larger and larger.'
 
     `config` is a packaged configuration's name, a YAML file or a `TrainConfig`; `fields` are the fields of
     `TrainConfig` and come on top. `watch(kind, progress, figures)` is called at every step and figure.
