@@ -41,6 +41,16 @@ class InversionOptions(BaseModel):
     )
     steps: int | None = Field(None, ge=1, description="Forward passes per text. Default: one per token.")
     n_best: int = Field(1, ge=1, description="Texts per vector.")
+    hypotheses: int = Field(5, ge=1, description="Texts per vector among which the surrogate chooses.")
+    ranking: Literal["auto", "score", "surrogate"] = Field(
+        "auto",
+        description="What chooses among a vector's hypotheses: the model's own score, or a surrogate of the "
+        "encoder (no encoder call). auto: the surrogate where the model brings one.",
+    )
+    precision: Literal["auto", "fp32", "bf16", "int8"] = Field(
+        "auto",
+        description="Precision of matrix products on a CPU. auto: bf16 where the processor has it.",
+    )
     num_lengths: int = Field(5, ge=1, description="Lengths to try where the length is not known.")
     guidance: float = Field(
         0.0,

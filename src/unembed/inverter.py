@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unembed.compute.precision import choose_precision, computing
 from unembed.decode.observer import Observer, SearchProgress, Update
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.strategy import InversionRun, Strategy
@@ -241,10 +242,20 @@ class Inverter:
                     f"The strategy '{config.strategy}' needs no encoder.",
                     hint="Give strategy='guided' with it.",
                 )
-            return InversionRun(self.checkpoint, config, observe)
+            surrogate = self.surrogate if self._ranks_by_surrogate(config) else None
+            return InversionRun(self.checkpoint, config, observe, surrogate=surrogate)
         judge = self.guide(config.encoder if encoder is None else encoder)
         prefilter = self.surrogate if self.has_surrogate and config.encoder != SURROGATE else None
         return InversionRun(self.checkpoint, config, observe, judge, prefilter, self.phrases)
+
+    def _ranks_by_surrogate(self, config: InvertConfig) -> bool:
+        """Whether a surrogate chooses among the hypotheses; one that is asked for by name must be there."""
+        if config.ranking == "surrogate" and not self.has_surrogate:
+            raise UsageError(
+                "This model has no surrogate to rank texts by.",
+                hint="Train one (unembed surrogate --model MODEL), or leave out the ranking.",
+            )
+        return config.ranking != "score" and self.has_surrogate
 
     def _stream(self, vectors: Any, strategy: Strategy, run: InversionRun) -> Iterator[Inversion]:
         config = run.config
@@ -267,7 +278,8 @@ class Inverter:
             if lengths is not None:
                 lengths = lengths[torch.from_numpy(good)]
             run.rows = (first + good.nonzero()[0]).tolist()
-            found = iter(strategy.invert(run, batch[good], lengths))
+            with computing(choose_precision(config.precision, self.device)):
+                found = iter(strategy.invert(run, batch[good], lengths))
             for reason in reasons:
                 yield next(found) if reason is None else _not_inverted(reason)
             first += len(batch)

@@ -174,8 +174,8 @@ def test_a_watcher_sees_every_step_and_may_give_up(
     seen: dict[int, list[Tensor]] = {}
 
     def watch(step: Step) -> Tensor:
-        for row, tokens in zip(step.rows.tolist(), step.tokens, strict=True):
-            seen.setdefault(row, []).append(tokens)
+        for row, tokens, length in zip(step.rows.tolist(), step.tokens, step.lengths.tolist(), strict=True):
+            seen.setdefault(row, []).append(tokens[:length])
         return (step.rows != 1) | (step.number < 2)
 
     decoder = make_decoder(name)

@@ -29,9 +29,10 @@ def state(length: int, *, steps: int = 4, step: int = 0, rows: int = 2) -> State
     return State(
         tokens=torch.full((rows, length), MASK),
         log_prob=torch.zeros(rows, length),
+        lengths=torch.full((rows,), length),
         seeds=torch.arange(rows),
         mask_id=MASK,
-        steps=steps,
+        steps=torch.full((rows,), steps),
         step=step,
     )
 

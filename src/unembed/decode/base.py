@@ -10,23 +10,37 @@ from torch import Tensor
 
 from unembed.decode.noise import uniform
 
+PADDING = 0  # an entry like any other; attention does not see it, and no decoder touches it
+
 
 @dataclass(frozen=True)
 class State:
-    """A batch of sequences of equal length between two denoising steps."""
+    """A batch of sequences between two denoising steps."""
 
-    tokens: Tensor  # [B, L] the model's entries; mask_id where nothing is revealed
+    tokens: Tensor  # [B, L] the model's entries; mask_id where nothing is revealed, PADDING beyond the length
     log_prob: Tensor  # [B, L] of each token when it was revealed; 0 where masked
+    lengths: Tensor  # [B]
     seeds: Tensor  # [B] what a sequence's random numbers are made of
     mask_id: int
-    steps: int  # how many steps there will be, at most
+    steps: Tensor  # [B] how many steps there will be, at most
     step: int = 0  # how many there have been
     origin: Tensor | None = None  # [B] the row that each row was before this step, where a decoder moves them
+
+    @property
+    def steps_left(self) -> Tensor:
+        """How many steps are left to each sequence, this one included: at least one.  # [B]"""
+        return (self.steps - self.step).clamp(min=1)
 
     @property
     def masked(self) -> Tensor:
         """Where nothing is revealed yet.  # [B, L]"""
         return self.tokens == self.mask_id
+
+    @property
+    def revealed(self) -> Tensor:
+        """Where a token stands: neither a mask nor beyond the length.  # [B, L]"""
+        position = torch.arange(self.tokens.shape[1], device=self.tokens.device)  # [L]
+        return ~self.masked & (position < self.lengths[:, None])
 
     @property
     def finished(self) -> Tensor:
@@ -59,6 +73,8 @@ class State:
             self,
             tokens=self.tokens[rows],
             log_prob=self.log_prob[rows],
+            lengths=self.lengths[rows],
+            steps=self.steps[rows],
             seeds=self.seeds[rows],
             origin=None if self.origin is None else self.origin[rows],
         )
@@ -99,7 +115,7 @@ class BaseDecoder:
     asks_all: ClassVar[bool] = True
 
     def time(self, state: State) -> Tensor:
-        return state.masked.float().mean(dim=1)  # [B]
+        return state.masked.sum(dim=1) / state.lengths  # [B]
 
     def wanted(self, state: State) -> Tensor:
         return state.masked
@@ -112,7 +128,7 @@ def steps_for(length: int, steps: int | None) -> int:
 
 def share_now(left: Tensor, state: State) -> Tensor:
     """How many of `left` [B] come now, so that all have come by the last step.  # [B]"""
-    remaining = max(1, state.steps - state.step)
+    remaining = state.steps_left  # [B]
     return torch.div(left + remaining - 1, remaining, rounding_mode="floor")
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from unembed.compute.precision import computing, current_precision
 from unembed.model.denoiser import Denoiser, Prepared
 from unembed.model.fast.kv_cache import KVCache, hidden_with_kv_cache
-from unembed.model.fast.packed_linear import packing
 from unembed.model.fast.word_shortlist import WordShortlist, likely_words
 
 
@@ -40,6 +40,7 @@ class ConditionedDenoiser:
     guidance: float
     reading: Reading
     free: Reading | None  # the same without the vectors
+    padding: Tensor | None = None  # [B, L] true beyond a sequence's length, where lengths differ
     own: WordShortlist | None = None  # the words that each sequence is left with, if not all
 
     @classmethod
@@ -55,20 +56,20 @@ class ConditionedDenoiser:
     ) -> ConditionedDenoiser:
         """Everything that depends on the vectors alone, once per sequence.
 
-        With `kv_cache`, for sequences of one length, later passes reuse the keys and values of tokens that
-        earlier passes revealed.
+        With `kv_cache`, later passes reuse the keys and values of tokens that earlier passes revealed.
         """
-        length = int(lengths[0]) if kv_cache and len(lengths) else None
+        length = int(lengths.max()) if len(lengths) else 0
 
         def reading(prepared: Prepared) -> Reading:
-            return Reading(prepared, None if length is None else KVCache.empty(prepared, length))
+            return Reading(prepared, KVCache.empty(prepared, length) if kv_cache and length else None)
 
         free = None
         if guidance:
             dropped = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
             free = reading(denoiser.prepare(vectors, lengths, dropped=dropped))
         entries = torch.tensor(list(banned), dtype=torch.long, device=vectors.device)
-        return cls(denoiser, entries, guidance, reading(denoiser.prepare(vectors, lengths)), free)
+        read = reading(denoiser.prepare(vectors, lengths))
+        return cls(denoiser, entries, guidance, read, free, padding_beyond(lengths, length))
 
     @property
     def cost(self) -> int:
@@ -81,6 +82,7 @@ class ConditionedDenoiser:
             self,
             reading=self.reading.select(rows),
             free=None if self.free is None else self.free.select(rows),
+            padding=None if self.padding is None else self.padding[rows],
             own=None if self.own is None else self.own.select(rows),
         )
 
@@ -130,15 +132,27 @@ class ConditionedDenoiser:
             logits.index_fill_(1, self.banned, -torch.inf)
         return logits
 
-    @packing()
     def _ask(self, tokens: Tensor, t: Tensor, wanted: Tensor, reading: Reading) -> Tensor:
+        # Decoding asks the same matrices again and again: packed weights pay even where nobody asked.
+        with computing(current_precision() or "fp32"):
+            return self._evaluate(tokens, t, wanted, reading)
+
+    def _evaluate(self, tokens: Tensor, t: Tensor, wanted: Tensor, reading: Reading) -> Tensor:
         at = wanted.flatten().nonzero().squeeze(1)  # [M]
         prepared, t = reading.prepared, t.to(reading.prepared.modulation.dtype)
         if reading.kv_cache is None:
-            h = self.denoiser.hidden(tokens, t, prepared, at=at)  # [M, D]
+            h = self.denoiser.hidden(tokens, t, prepared, self.padding, at=at)  # [M, D]
         else:
-            h = hidden_with_kv_cache(self.denoiser, tokens, t, prepared, reading.kv_cache, at=at)
+            cache = reading.kv_cache
+            h = hidden_with_kv_cache(self.denoiser, tokens, t, prepared, cache, self.padding, at=at)
         rows = at // tokens.shape[1]  # [M]
         if self.own is not None:
-            return self.own.logits(self.denoiser, h, rows, prepared, tokens).float()  # [M, S]
-        return self.denoiser.logits(h, rows, prepared, xt=tokens).float()  # [M, V]
+            return self.own.logits(self.denoiser, h, rows, prepared, tokens, self.padding).float()  # [M, S]
+        return self.denoiser.logits(h, rows, prepared, xt=tokens, padding=self.padding).float()  # [M, V]
+
+
+def padding_beyond(lengths: Tensor, size: int) -> Tensor | None:
+    """True beyond each sequence's length; None where all have the size.  # [B, size]"""
+    if bool((lengths == size).all()):
+        return None
+    return torch.arange(size, device=lengths.device) >= lengths[:, None]

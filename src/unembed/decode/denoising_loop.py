@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from unembed.decode.base import Decoder, State
+from unembed.decode.base import PADDING, Decoder, State
 from unembed.decode.conditioned import ConditionedDenoiser
 from unembed.decode.noise import combine
 from unembed.invert_config import InversionOptions
@@ -21,6 +21,8 @@ from unembed.model.denoiser import Denoiser
 
 DEFAULTS = InversionOptions()
 NOTHING = -1  # beyond a sequence's length, where sequences of different lengths share a tensor
+FILLED = 256  # tokens of a pass from which on more of them cost more
+MOST_PADDING = 0.1  # of the tokens of such a pass
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,9 @@ class Step:
     rows: Tensor  # [R] which of the vectors these are
     tokens: Tensor  # [R, L] of the best hypothesis so far
     log_prob: Tensor  # [R, L]
+    lengths: Tensor  # [R]
     number: int  # steps done
-    steps: int  # at most
+    steps: Tensor  # [R] at most
 
 
 # Returns which of a step's sequences are still wanted [R], or None for all. The others leave the batch:
@@ -73,7 +76,9 @@ def decode(
     start: Tensor | None = None,
     watch: Watcher | None = None,
 ) -> Decoded:
-    """Texts of equal length out of vectors [B, D], from all positions masked.
+    """Texts of these lengths [B] out of vectors [B, D], from all positions masked.
+
+    Shorter sequences are padded: attention does not see what is beyond their length.
 
     `seeds` [B] are what each sequence's random numbers are made of; without them they are drawn from
     `generator`. `banned` entries are never produced. Where texts have an `end` token, what comes after it
@@ -85,21 +90,20 @@ def decode(
     batch = len(vectors)
     if denoiser.config.length == "fixed":
         lengths = torch.full((batch,), denoiser.config.max_length, device=vectors.device)
-    length = int(lengths[0]) if batch else 0
-    if batch and bool((lengths != length).any()):
-        raise ValueError("one batch holds sequences of one length; decode_all sorts them")
     if seeds is None:
         seeds = torch.randint(2**62, (batch,), generator=generator).to(vectors.device)
-    if start is None:
-        shape = (batch, length)
-        start = torch.full(shape, denoiser.config.mask_id, dtype=torch.long, device=vectors.device)
     model = ConditionedDenoiser.read(
         denoiser, vectors, lengths, banned, options.guidance, kv_cache=options.kv_cache
     )
-    loop = _Loop(model, decoder, start, seeds, options, end=end, trace=trace, watch=watch)
+    if start is None:
+        shape = (batch, int(lengths.max()) if batch else 0)
+        start = torch.full(shape, denoiser.config.mask_id, dtype=torch.long, device=vectors.device)
+        if model.padding is not None:
+            start.masked_fill_(model.padding, PADDING)
+    loop = _Loop(model, decoder, start, lengths, seeds, options, end=end, trace=trace, watch=watch)
     while loop.wants_another_step():
         loop.step()
-    return loop.result(lengths)
+    return loop.result()
 
 
 class _Loop:
@@ -110,6 +114,7 @@ class _Loop:
         model: ConditionedDenoiser,
         decoder: Decoder,
         start: Tensor,
+        lengths: Tensor,
         seeds: Tensor,
         options: InversionOptions,
         *,
@@ -117,19 +122,21 @@ class _Loop:
         trace: bool,
         watch: Watcher | None,
     ) -> None:
-        batch, length = start.shape
+        batch = len(start)
         self.decoder, self.width, self.options = decoder, decoder.width, options
         self.end, self.trace, self.watch = end, trace, watch
         self.rows = torch.arange(batch * self.width, device=start.device)  # [R] still in the batch
         self.sequence = self.rows // self.width  # [B * width] whose hypothesis a row is
         tokens = start.repeat_interleave(self.width, dim=0)  # [B * width, L]
+        steps = [decoder.passes(length, options.steps) // self.width for length in lengths.tolist()]
         # `state` holds the rows that are still in the batch, `whole` all of them.
         self.state = self.whole = State(
             tokens=tokens,
             log_prob=torch.zeros(tokens.shape, device=start.device),
+            lengths=lengths.repeat_interleave(self.width),
             seeds=_hypothesis_seeds(seeds, self.width),
             mask_id=model.denoiser.config.mask_id,
-            steps=decoder.passes(length, options.steps) // self.width,
+            steps=torch.tensor(steps, device=start.device).repeat_interleave(self.width),
         )
         self.model = model if self.width == 1 else model.select(self.sequence)
         self.passes = torch.zeros(batch, dtype=torch.long, device=start.device)
@@ -142,7 +149,7 @@ class _Loop:
             wanted = _ask(self.watch, self.state, self.sequence[self.rows], self.width, self.end)  # [R]
             self.given_up[self.rows[~wanted]] = True
             self._keep(wanted)
-        return len(self.rows) > 0 and self.state.step < self.state.steps
+        return len(self.rows) > 0 and self.state.step < int(self.state.steps.max())
 
     def step(self) -> None:
         """One denoising step: logits where the decoder wants them, its decision, and who leaves."""
@@ -185,12 +192,16 @@ class _Loop:
             self.state, self.model = self.state.select(keep), self.model.select(keep)
             self.rows = self.rows[keep]
 
-    def result(self, lengths: Tensor) -> Decoded:
+    def result(self) -> Decoded:
         """What came out, in the order of the vectors."""
-        whole = replace(self.whole, tokens=self.whole.tokens.masked_fill(self.given_up[:, None], NOTHING))
-        if bool(whole.masked.any()):
+        gone = self.given_up[:, None]  # [B * width, 1]
+        if bool((self.whole.masked & ~gone).any()):
             raise RuntimeError(f"the decoder '{self.decoder.name}' left masks behind")
+        whole = replace(
+            self.whole, tokens=self.whole.tokens.masked_fill(gone | ~self.whole.revealed, NOTHING)
+        )
         best = _best_rows(whole, self.width, self.end)  # [B]
+        lengths = whole.lengths[best]  # [B]
         rest = torch.ones(len(whole.tokens), dtype=torch.bool, device=best.device)
         rest = rest.index_fill_(0, best, False)
         shape = (len(best), self.width - 1, whole.tokens.shape[1])
@@ -199,7 +210,7 @@ class _Loop:
             log_prob=whole.log_prob[best],
             lengths=lengths,
             forward_passes=self.passes,
-            trace=_traces(torch.stack(self.frames, dim=1)[best]) if self.trace else None,
+            trace=_traces(torch.stack(self.frames, dim=1)[best], lengths) if self.trace else None,
             others=whole.tokens[rest].view(shape),
             others_log_prob=whole.log_prob[rest].view(shape),
         )
@@ -221,7 +232,7 @@ def decode_all(
     end: int | None = None,
     watch: Watcher | None = None,
 ) -> Decoded:
-    """The same for texts of any lengths: sorted into batches of one length, returned in their order."""
+    """The same for any number of texts: sorted into batches of like lengths, returned in their order."""
     count = len(vectors)
     if denoiser.config.length == "fixed":
         lengths = torch.full((count,), denoiser.config.max_length, device=vectors.device)
@@ -234,8 +245,8 @@ def decode_all(
     others_log_prob = log_prob[:, None].repeat(1, decoder.width - 1, 1)
     passes = torch.zeros(count, dtype=torch.long, device=vectors.device)
     traces: dict[int, tuple[Tensor, ...]] = {}
-    for rows in _equal_lengths(lengths, batch):
-        length = int(lengths[rows[0]])
+    for rows in _like_lengths(lengths, batch):
+        length = int(lengths[rows].max())
         part = decode(
             denoiser,
             vectors[rows],
@@ -259,16 +270,31 @@ def decode_all(
     return Decoded(tokens, log_prob, lengths, passes, in_order, others, others_log_prob)
 
 
-def _equal_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
-    """Rows of equal length, at most `batch` at a time, the shortest first.  # [R] each"""
-    for length in sorted(set(lengths.tolist())):
-        yield from (lengths == length).nonzero().squeeze(1).split(batch)
+def _like_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
+    """Rows of like lengths, at most `batch` at a time, the shortest first.  # [R] each
+
+    A pass over few tokens costs much the same whatever their number, so a small batch takes in longer texts;
+    one that is large enough ends where padding would be more than a small part of it.
+    """
+    order = lengths.argsort(stable=True)
+    sizes = lengths[order].tolist()
+    first, tokens = 0, 0
+    for row, size in enumerate(sizes):
+        padded = size * (row - first + 1)
+        full = padded > FILLED and padded > (1 + MOST_PADDING) * (tokens + size)
+        if row - first == batch or full:
+            yield order[first:row]
+            first, tokens = row, 0
+        tokens += size
+    if first < len(order):
+        yield order[first:]
 
 
 def _ask(watch: Watcher, state: State, sequence: Tensor, width: int, end: int | None) -> Tensor:
     """Show a step to the watcher, one row per sequence; its answer, one per hypothesis.  # [B * width]"""
     best = _best_rows(state, width, end)  # [B]
-    step = Step(sequence[best], state.tokens[best], state.log_prob[best], state.step, state.steps)
+    few = state.select(best)
+    step = Step(sequence[best], few.tokens, few.log_prob, few.lengths, state.step, few.steps)
     answer = watch(step)
     if answer is None:
         return torch.ones_like(sequence, dtype=torch.bool)
@@ -298,10 +324,14 @@ def _best_rows(state: State, width: int, end: int | None) -> Tensor:
     return score.argmax(dim=1) + torch.arange(len(score), device=score.device) * width
 
 
-def _traces(frames: Tensor) -> tuple[tuple[Tensor, ...], ...]:
-    """Each sequence's own steps, before and after each, without those it sat out. frames: [B, T, L]"""
+def _traces(frames: Tensor, lengths: Tensor) -> tuple[tuple[Tensor, ...], ...]:
+    """Each sequence's own steps, before and after each, without those it sat out.
+
+    frames: [B, T, L]; lengths: [B]
+    """
     out = []
-    for sequence in frames:
+    for padded, length in zip(frames, lengths.tolist(), strict=True):
+        sequence = padded[:, :length]  # [T, length]
         moved = [new for old, new in itertools.pairwise(sequence) if not torch.equal(old, new)]
         out.append((sequence[0], *moved))
     return tuple(out)

@@ -42,6 +42,6 @@ def euler_steps(length: int, steps: int | None) -> int:
     return length if steps is None else max(1, steps)
 
 
-def reveal_share(state: State) -> float:
-    """`(t - s) / t` for uniform steps; at least 1 in the last one, so that nothing stays masked."""
-    return 1.0 / max(1, state.steps - state.step)
+def reveal_share(state: State) -> Tensor:
+    """`(t - s) / t` for uniform steps; 1 in the last one, so that nothing stays masked.  # [B, 1]"""
+    return 1.0 / state.steps_left[:, None]

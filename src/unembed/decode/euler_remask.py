@@ -37,9 +37,7 @@ class EulerRemask(BaseDecoder):
     def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
         token, log_prob = sampled(logits, state.uniform(WHAT)[wanted], self.temperature)  # [M]
         after = state.reveal(wanted, token, log_prob)
-        if state.step + 1 >= state.steps:
-            return after
-        revealed = ~after.masked  # [B, L]
+        revealed = after.revealed & (state.steps_left > 1)[:, None]  # what a last step reveals stays
         exact = self.share * revealed.sum(dim=1)  # [B]
         count = torch.floor(exact + state.uniform(ROUNDING)[:, 0]).long()  # [B]
         doubt = (-after.log_prob).masked_fill(~revealed, -torch.inf)  # [B, L]

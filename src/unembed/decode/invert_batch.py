@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,8 @@ from unembed.decode.noise import combine, vector_seeds
 from unembed.decode.observer import Observer, Update
 from unembed.decode.rank import NORMALISE, likely_lengths, text_score
 from unembed.decode.result import MASK, Alternative, Frame, Inversion
+from unembed.decode.surrogate_ranking import SCORE_WEIGHT, surrogate_cosines
+from unembed.encoders.base import Encoder
 from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.vocabulary import END
@@ -39,6 +41,14 @@ class _Candidate:
     best: bool  # of its job: the one that a trace belongs to
 
 
+class _Ranked(NamedTuple):
+    """A hypothesis, and what it is ranked by."""
+
+    candidate: _Candidate
+    text: str
+    value: float
+
+
 @torch.no_grad()
 def invert_batch(
     checkpoint: Checkpoint,
@@ -47,10 +57,12 @@ def invert_batch(
     decoder: Decoder,
     config: InvertConfig,
     observe: Observer | None = None,
+    surrogate: Encoder | None = None,
 ) -> list[Inversion]:
     """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them.
 
-    `observe` sees the steps of one candidate length after the other. A vector that it gives up before
+    With a `surrogate` of the encoder, the best of a vector's hypotheses is the one whose vector comes
+    nearest by it. `observe` sees the steps of one candidate length after the other. A vector that it gives up before
     any of its lengths is done has an empty text.
     """
     if not len(batch):
@@ -66,12 +78,13 @@ def invert_batch(
     elif lengths is None:
         logits = denoiser.length_logits(vectors).cpu()  # [n, max_length + 1]
         owner, lengths, length_log_prob = likely_lengths(logits, config.num_lengths)
-    if decoder.width == 1 and config.n_best > 1:
-        needed = _needed(config.n_best, owner)  # [n]
+    hypotheses = max(config.n_best, config.hypotheses if surrogate is not None else 1)
+    if decoder.width == 1 and hypotheses > 1:
+        needed = _needed(hypotheses, owner)  # [n]
         if bool((needed != needed[0]).any()):
             # How many hypotheses a vector gets must not depend on its neighbours.
             known = lengths if length_known else None
-            return _apart(checkpoint, batch, known, decoder, config, observe, needed)
+            return _apart(checkpoint, batch, known, decoder, config, observe, surrogate, needed)
         decoder = decoder if needed[0] == 1 else Alternatives(decoder, int(needed[0]))
     decoded = decode_all(
         denoiser,
@@ -87,7 +100,13 @@ def invert_batch(
         watch=None if observe is None else _as_watcher(checkpoint, observe, owner),
     )
     candidates = _candidates(checkpoint, decoded, length_log_prob)
-    return _rank(checkpoint, decoded, owner, candidates, config.n_best, length_known)
+    texts = _texts(checkpoint, candidates)
+    values = [one.score for one in candidates]
+    if surrogate is not None:
+        near = surrogate_cosines(surrogate, texts, batch[[int(owner[one.job]) for one in candidates]])
+        values = [cosine + SCORE_WEIGHT * value for cosine, value in zip(near, values, strict=True)]
+    ranked = [_Ranked(*item) for item in zip(candidates, texts, values, strict=True)]
+    return _rank(checkpoint, decoded, owner, ranked, config.n_best, length_known)
 
 
 def _needed(n_best: int, owner: Tensor) -> Tensor:
@@ -103,6 +122,7 @@ def _apart(
     decoder: Decoder,
     config: InvertConfig,
     observe: Observer | None,
+    surrogate: Encoder | None,
     needed: Tensor,
 ) -> list[Inversion]:
     """The batch in parts whose vectors need equally many hypotheses, put together in its order."""
@@ -116,6 +136,7 @@ def _apart(
             decoder,
             config,
             None if observe is None else _renumbered(observe, rows.tolist()),
+            surrogate,
         )
         found.update(zip(rows.tolist(), part, strict=True))
     return [found[row] for row in range(len(batch))]
@@ -138,14 +159,17 @@ def _as_watcher(checkpoint: Checkpoint, observe: Observer, owner: Tensor) -> Wat
 
 
 def _update(checkpoint: Checkpoint, step: Step, index: int, owner: list[int]) -> Update:
-    tokens, log_probs = _revealed(checkpoint, step.tokens[index].tolist(), step.log_prob[index].tolist())
+    length = int(step.lengths[index])
+    tokens, log_probs = _revealed(
+        checkpoint, step.tokens[index, :length].tolist(), step.log_prob[index, :length].tolist()
+    )
     return Update(
         row=owner[int(step.rows[index])],
-        length=step.tokens.shape[1],
+        length=length,
         tokens=tuple(tokens),
         log_probs=tuple(log_probs),
         step=step.number,
-        steps=step.steps,
+        steps=int(step.steps[index]),
     )
 
 
@@ -168,39 +192,45 @@ def _candidates(checkpoint: Checkpoint, decoded: Decoded, length_log_prob: Tenso
     return out
 
 
+def _texts(checkpoint: Checkpoint, candidates: Sequence[_Candidate]) -> list[str]:
+    return read_back(checkpoint.tokenizer, [checkpoint.vocabulary.decode(one.entries) for one in candidates])
+
+
 def _rank(
     checkpoint: Checkpoint,
     decoded: Decoded,
     owner: Tensor,
-    candidates: list[_Candidate],
+    candidates: Sequence[_Ranked],
     n_best: int,
     length_known: bool,
 ) -> list[Inversion]:
-    owners = owner.tolist()
-    ids = [checkpoint.vocabulary.decode(one.entries) for one in candidates]
-    texts = read_back(checkpoint.tokenizer, ids)
-    grouped: dict[int, list[tuple[_Candidate, list[int], str]]] = defaultdict(list)
-    for one, tokens, text in zip(candidates, ids, texts, strict=True):
-        grouped[owners[one.job]].append((one, tokens, text))
+    owners, decode = owner.tolist(), checkpoint.vocabulary.decode
+    grouped: dict[int, list[_Ranked]] = defaultdict(list)
+    for ranked in candidates:
+        grouped[owners[ranked.candidate.job]].append(ranked)
     passes = torch.zeros(max(owners) + 1, dtype=torch.long)
     passes.index_add_(0, owner, decoded.forward_passes.cpu())
     out = []
     for row in sorted(grouped):
-        (winner, tokens, text), *others = ranked_texts(
+        first, *others = ranked_texts(
             grouped[row],
-            text=lambda item: item[2],
-            score=lambda item: item[0].score,
-            best=lambda item: item[0].best,
+            text=lambda item: item.text,
+            score=lambda item: item.value,
+            best=lambda item: item.candidate.best,
         )[:n_best]
+        winner = first.candidate
         out.append(
             Inversion(
-                text=text,
-                tokens=tuple(tokens),
+                text=first.text,
+                tokens=tuple(decode(winner.entries)),
                 score=winner.score,
                 forward_passes=int(passes[row]),
                 length_known=length_known,
                 log_probs=winner.log_probs,
-                alternatives=tuple(Alternative(t, tuple(ids), one.score) for one, ids, t in others),
+                alternatives=tuple(
+                    Alternative(one.text, tuple(decode(one.candidate.entries)), one.candidate.score)
+                    for one in others
+                ),
                 trace=None if decoded.trace is None else _frames(checkpoint, decoded.trace[winner.job]),
             )
         )

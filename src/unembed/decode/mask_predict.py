@@ -26,6 +26,6 @@ class MaskPredict(BaseDecoder):
     def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
         token, log_prob = likeliest(logits)  # [M]
         after = state.reveal(wanted, token, log_prob)
-        length, done = state.tokens.shape[1], state.step + 1
-        again = length * (state.steps - done) // state.steps
-        return after.remask(largest(-after.log_prob, torch.full_like(after.seeds, again)))
+        again = state.lengths * (state.steps_left - 1) // state.steps  # [B]
+        doubt = (-after.log_prob).masked_fill(~after.revealed, -torch.inf)  # [B, L]
+        return after.remask(largest(doubt, again))

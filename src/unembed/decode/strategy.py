@@ -32,7 +32,7 @@ class InversionRun:
     config: InvertConfig
     observe: Observer | None = None
     encoder: Encoder | None = None  # judges texts, where the strategy needs one
-    prefilter: Encoder | None = None  # a surrogate that ranks texts before the encoder is called
+    surrogate: Encoder | None = None  # of the encoder: ranks texts without a call of it
     phrases: Phrases | None = None
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
     rows: Sequence[int] = ()  # which vectors of the stream the current batch holds
@@ -75,4 +75,6 @@ class Decoding:
     def invert(
         self, run: InversionRun, vectors: NDArray[np.float32], lengths: Tensor | None
     ) -> list[Inversion]:
-        return invert_batch(run.checkpoint, vectors, lengths, self.decoder, run.config, run.batch_observer)
+        return invert_batch(
+            run.checkpoint, vectors, lengths, self.decoder, run.config, run.batch_observer, run.surrogate
+        )

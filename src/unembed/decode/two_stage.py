@@ -11,7 +11,7 @@ from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest
 from unembed.decode.choose import likeliest, sampled
-from unembed.decode.euler import WHAT, WHERE
+from unembed.decode.euler import WHAT, WHERE, reveal_share
 from unembed.decode.sequential import first_masked
 
 SECOND_STEPS = 8
@@ -34,18 +34,22 @@ class TwoStage(BaseDecoder):
         return length + max(1, SECOND_STEPS if steps is None else steps)
 
     def wanted(self, state: State) -> Tensor:
-        if state.step < state.tokens.shape[1]:
-            return first_masked(state)
-        return state.masked & (state.uniform(WHERE) < 1.0 / max(1, state.steps - state.step))
+        second = state.masked & (state.uniform(WHERE) < reveal_share(state))  # [B, L]
+        return torch.where(_in_first_stage(state)[:, None], first_masked(state), second)
 
     def step(self, logits: Tensor, wanted: Tensor, state: State) -> State:
-        length = state.tokens.shape[1]
-        if state.step >= length:
-            token, log_prob = sampled(logits, state.uniform(WHAT)[wanted], self.temperature)  # [M]
-            return state.reveal(wanted, token, log_prob)
-        token, log_prob = likeliest(logits)  # [M]
-        after = state.reveal(wanted, token, log_prob)
-        if state.step + 1 < length:
-            return after
-        count = torch.full_like(after.seeds, round(self.restart * length))  # [B]
-        return after.remask(largest(-after.log_prob, count))
+        token, log_prob = sampled(logits, state.uniform(WHAT)[wanted], self.temperature)  # [M]
+        best, best_log_prob = likeliest(logits)  # [M]
+        first = _in_first_stage(state)[wanted.nonzero()[:, 0]]  # [M]
+        after = state.reveal(
+            wanted, torch.where(first, best, token), torch.where(first, best_log_prob, log_prob)
+        )
+        # The hypothesis is whole: its doubtful part starts again.
+        count = torch.round(self.restart * state.lengths).long()  # [B]
+        doubt = (-after.log_prob).masked_fill(~after.revealed, -torch.inf)  # [B, L]
+        return after.remask(largest(doubt, count * (state.lengths == state.step + 1)))
+
+
+def _in_first_stage(state: State) -> Tensor:
+    """Whether each sequence is still at its hypothesis.  # [B]"""
+    return state.step < state.lengths

@@ -21,6 +21,7 @@ import torch.nn.functional as F
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
+from unembed.compute.packed_linear import PackedLinear
 from unembed.errors import DataError
 from unembed.storage import read_json
 
@@ -55,11 +56,11 @@ class BertBlock(nn.Module):
         super().__init__()
         width = config.hidden_size
         self.heads = config.num_attention_heads
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
+        self.qkv = PackedLinear(width, 3 * width)
+        self.out = PackedLinear(width, width)
         self.norm1 = nn.LayerNorm(width, eps=config.layer_norm_eps)
-        self.up = nn.Linear(width, config.intermediate_size)
-        self.down = nn.Linear(config.intermediate_size, width)
+        self.up = PackedLinear(width, config.intermediate_size)
+        self.down = PackedLinear(config.intermediate_size, width)
         self.norm2 = nn.LayerNorm(width, eps=config.layer_norm_eps)
 
     def forward(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from unembed.compute.precision import computing
 from unembed.encoders import locations
 from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, TokenGradients, check_vectors, clean_texts
 from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
@@ -50,6 +51,7 @@ class MiniLM:
         return tokenizer
 
     @torch.inference_mode()
+    @computing(None)  # its vectors are what others are measured by
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> NDArray[np.float32]:
         cleaned = clean_texts(texts)
         vectors = np.empty((len(cleaned), self.info.dimension), dtype=np.float32)  # [N, D]

@@ -21,6 +21,7 @@ from safetensors.torch import save as save_tensors
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from unembed.compute.packed_linear import PackedLinear
 from unembed.encoders.base import BATCH_TOKENS, EncoderInfo, check_vectors, clean_texts
 from unembed.encoders.batching import TEXTS_AT_ONCE, flat_batches, pick_device
 from unembed.encoders.bert import Bert, BertConfig, Run, mean_pool
@@ -56,7 +57,7 @@ class SurrogateNetwork(nn.Module):
     def __init__(self, config: BertConfig, dimension: int) -> None:
         super().__init__()
         self.bert = Bert(config)
-        self.project = nn.Linear(config.hidden_size, dimension)
+        self.project = PackedLinear(config.hidden_size, dimension)
 
     @torch.no_grad()
     def initialise(self) -> None:

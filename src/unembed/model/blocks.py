@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unembed.compute.packed_linear import PackedLinear
 from unembed.model.config import BlockConfig
-from unembed.model.fast.packed_linear import PackedLinear
 
 # Shift and scale of a block's two norms: gamma1, beta1, gamma2, beta2.
 MODULATIONS = 4

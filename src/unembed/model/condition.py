@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unembed.compute.packed_linear import PackedLinear
 from unembed.model.blocks import MODULATIONS, embedding
 from unembed.model.config import DenoiserConfig
 
@@ -62,12 +63,12 @@ class Condition(nn.Module):
         hidden, out = config.block.hidden, config.layers * MODULATIONS * config.block.hidden
         self.layers = config.layers
         self.limit = config.modulation_limit
-        self.project_in = nn.Linear(config.vector_dim, hidden)
-        self.project_out = nn.Linear(hidden, hidden)
+        self.project_in = PackedLinear(config.vector_dim, hidden)
+        self.project_out = PackedLinear(hidden, hidden)
         self.null = nn.Parameter(torch.zeros(hidden))
         self.length = embedding(config.max_length + 1, hidden) if config.length == "given" else None
-        self.vector_modulation = nn.Linear(hidden, out)
-        self.time_modulation = nn.Linear(TIME_FEATURES, out) if config.time_input else None
+        self.vector_modulation = PackedLinear(hidden, out)
+        self.time_modulation = PackedLinear(TIME_FEATURES, out) if config.time_input else None
 
     def initialise(self) -> None:
         """Zero modulation: every block starts as a plain block."""

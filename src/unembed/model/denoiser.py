@@ -13,11 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unembed.compute.packed_linear import PackedLinear, linear
 from unembed.model.blocks import Block, embedding, layer_norm
 from unembed.model.condition import Condition, Standardise
 from unembed.model.config import DenoiserConfig
 from unembed.model.fast.few_positions import block_at
-from unembed.model.fast.packed_linear import linear
 from unembed.model.lexical import LexicalHead
 from unembed.model.words_left import WordsLeft
 
@@ -71,7 +71,7 @@ class Denoiser(nn.Module):
         self.blocks = nn.ModuleList(Block(config.block, layer) for layer in range(config.layers))
         # Post-norm blocks end with a norm of their own.
         self.output_norm = layer_norm(config.block) if config.block.norm == "pre" else nn.Identity()
-        self.transform = nn.Linear(hidden, hidden) if config.head_transform else None
+        self.transform = PackedLinear(hidden, hidden) if config.head_transform else None
         self.transform_norm = layer_norm(config.block) if config.head_transform else None
         self.output_bias = nn.Parameter(torch.zeros(config.vocabulary))
         self.lexical = (
@@ -124,7 +124,7 @@ class Denoiser(nn.Module):
         at = (xt == self.config.mask_id).flatten().nonzero().squeeze(1)  # [M]
         prepared = self.prepare(vectors, lengths)
         h = self.hidden(xt, t, prepared, padding, at=at)  # [M, D]
-        return self.logits(h, at // xt.shape[1], prepared, xt=xt)
+        return self.logits(h, at // xt.shape[1], prepared, xt=xt, padding=padding)
 
     def prepare(
         self,
@@ -201,9 +201,11 @@ class Denoiser(nn.Module):
         out: Tensor = self.output_norm(h)
         return out
 
-    def logits(self, h: Tensor, rows: Tensor, prepared: Prepared, *, xt: Tensor) -> Tensor:
+    def logits(
+        self, h: Tensor, rows: Tensor, prepared: Prepared, *, xt: Tensor, padding: Tensor | None = None
+    ) -> Tensor:
         """Logits at chosen positions: h [M, D] of the sequences `rows` [M] of xt [B, L].  # [M, V]"""
-        logits, words = self.readout(h), self.words(prepared, xt)
+        logits, words = self.readout(h), self.words(prepared, xt, padding=padding)
         return logits if words is None else logits + words[rows]
 
     def readout(self, h: Tensor) -> Tensor:
@@ -211,14 +213,20 @@ class Denoiser(nn.Module):
         return linear(self.features(h), self.token.weight, self.output_bias, last=self.config.vocabulary)
 
     def words(
-        self, prepared: Prepared, xt: Tensor, candidates: CandidateWeights | None = None
+        self,
+        prepared: Prepared,
+        xt: Tensor,
+        candidates: CandidateWeights | None = None,
+        *,
+        padding: Tensor | None = None,
     ) -> Tensor | None:
         """The lexical head's part, the same at every masked position of a sequence.  # [B, V or C]"""
         if prepared.lexical is None or self.words_left is None:
             return None
         column = None if candidates is None else candidates.column
         # The lexical head has a loss of its own; the blocks' errors must not bend it.
-        out: Tensor = self.words_left(prepared.lexical.detach(), xt, xt == self.config.mask_id, column)
+        masked = xt == self.config.mask_id  # [B, L]
+        out: Tensor = self.words_left(prepared.lexical.detach(), xt, masked, column, padding)
         return out
 
     def features(self, h: Tensor) -> Tensor:

@@ -11,14 +11,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unembed.compute.packed_linear import PackedLinear
+
 
 class LexicalHead(nn.Module):
     """A two-layer MLP from the standardised vector to one logit per vocabulary entry."""
 
     def __init__(self, vector_dim: int, hidden: int, vocabulary: int) -> None:
         super().__init__()
-        self.up = nn.Linear(vector_dim, hidden)
-        self.down = nn.Linear(hidden, vocabulary)
+        self.up = PackedLinear(vector_dim, hidden)
+        self.down = PackedLinear(hidden, vocabulary)
 
     @torch.no_grad()
     def initialise(self, frequency: Tensor | None = None) -> None:
@@ -34,5 +36,5 @@ class LexicalHead(nn.Module):
         e: [B, vector_dim] standardised
         """
         inner = F.gelu(self.up(e))  # [B, hidden]
-        weight, bias = (self.down.weight, self.down.bias) if rows is None else rows
-        return F.linear(inner, weight, bias)  # [B, V or C]
+        out: Tensor = self.down(inner) if rows is None else F.linear(inner, *rows)  # [B, V or C]
+        return out

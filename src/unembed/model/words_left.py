@@ -22,14 +22,24 @@ class WordsLeft(nn.Module):
         self.used = nn.Parameter(torch.tensor([-1.0, -0.5]))  # a and b
         self.used_word = nn.Parameter(torch.zeros(vocabulary))  # a_w
 
-    def forward(self, lexical: Tensor, xt: Tensor, masked: Tensor, column: Tensor | None) -> Tensor:
-        """lexical: [B, V or C]; xt: [B, L]; masked: [B, L] bool; column: [V] of the candidates, if any.
+    def forward(
+        self,
+        lexical: Tensor,
+        xt: Tensor,
+        masked: Tensor,
+        column: Tensor | None,
+        padding: Tensor | None = None,
+    ) -> Tensor:
+        """Logits to be added at every masked position.  # [B, V or C]
 
-        Returns logits to be added at every masked position.  # [B, V or C]
+        lexical: [B, V or C]; xt: [B, L]; masked: [B, L] bool; column: [V] of the candidates, if any;
+        padding: [B, L] true beyond a sequence's length.
         """
-        share, count = masked.float().mean(dim=1), masked.sum(dim=1).clamp(min=1)  # [B]
+        there = ~masked if padding is None else ~(masked | padding)  # [B, L]
+        left = masked.sum(dim=1)  # [B]
+        share, count = left / (left + there.sum(dim=1)), left.clamp(min=1)  # [B]
         scale = self.scale[0] + self.scale[1] * share + self.scale[2] / count  # [B]
-        rows, positions = (~masked).nonzero(as_tuple=True)
+        rows, positions = there.nonzero(as_tuple=True)
         words = xt[rows, positions]
         # A word that stands twice counts once.
         pairs = torch.unique(rows * len(self.used_word) + words)

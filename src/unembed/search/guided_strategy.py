@@ -54,7 +54,7 @@ class Guided:
             batch=config.batch_size,
             seed=config.seed,
             lengths=None if lengths is None else lengths.tolist(),
-            surrogate=run.prefilter,
+            surrogate=run.surrogate,
             phrases=run.phrases,
         )
         observe = run.batch_observer

@@ -1,9 +1,10 @@
 """What makes the model fast. `denoiser.py` and `blocks.py` can be read without any of it.
 
+Kernels and precisions are in `compute/`.
+
 | file | exact? | what it saves |
 |---|---|---|
 | `few_positions` | exact | the last block's queries and feed-forward at positions that are not read |
-| `packed_linear` | exact up to rounding | rearranging a weight in every small product on the CPU |
 | `tied_gradient` | exact | a second gradient as large as the token matrix, in training |
 | `candidate_softmax` | another training loss | most of the output layer, in training |
 | `kv_cache` | approximate, on request | computing revealed tokens again in every pass |

@@ -32,15 +32,18 @@ class KVCache:
             [prepared.modulation.new_zeros(batch, length, 2 * width) for _ in range(layers)],
         )
 
-    def update(self, xt: Tensor, masked: Tensor, at: Tensor) -> Tensor:
+    def update(self, xt: Tensor, masked: Tensor, padding: Tensor | None, at: Tensor) -> Tensor:
         """The flattened positions that this pass computes; they count as up to date from here on.
 
         All masks, because they are still undecided, and all tokens that have changed, in sequences that
-        are read. xt, masked: [B, L]; at: [M] the flattened positions that will be read.  # [N]
+        are read. xt, masked, padding: [B, L]; at: [M] the flattened positions that will be read.  # [N]
         """
         read = torch.zeros_like(masked)  # [B, L]
         read.view(-1)[at] = True
-        now = read | ((masked | (xt != self.seen)) & read.any(dim=1, keepdim=True))  # [B, L]
+        changed = masked | (xt != self.seen)  # [B, L]
+        if padding is not None:
+            changed &= ~padding
+        now = read | (changed & read.any(dim=1, keepdim=True))  # [B, L]
         self.seen = torch.where(now, xt, self.seen)
         return now.flatten().nonzero().squeeze(1)
 
@@ -50,13 +53,21 @@ class KVCache:
 
 
 def hidden_with_kv_cache(
-    denoiser: Denoiser, xt: Tensor, t: Tensor, prepared: Prepared, cache: KVCache, *, at: Tensor
+    denoiser: Denoiser,
+    xt: Tensor,
+    t: Tensor,
+    prepared: Prepared,
+    cache: KVCache,
+    padding: Tensor | None = None,
+    *,
+    at: Tensor,
 ) -> Tensor:
     """`Denoiser.hidden` at chosen positions, with the keys and values of older tokens from the cache.
 
-    xt: [B, L] tokens and masks; t: [B]; at: [M] rising positions in the flattened [B * L].  # [M, D]
+    xt: [B, L] tokens and masks; t: [B]; padding: [B, L] true beyond a sequence's length; at: [M] rising
+    positions in the flattened [B * L].  # [M, D]
     """
-    positions = cache.update(xt, xt == denoiser.config.mask_id, at)  # [N]
+    positions = cache.update(xt, xt == denoiser.config.mask_id, padding, at)  # [N]
     h = denoiser.embed(xt.flatten()[positions])  # [N, D]
     if denoiser.position is not None:
         h = h + denoiser.position.weight[positions % xt.shape[1]]
@@ -67,7 +78,7 @@ def hidden_with_kv_cache(
         assert isinstance(block, Block)
         memory = None if prepared.memory is None else prepared.memory[layer]
         read = torch.searchsorted(positions, at) if layer == last else None  # [M]
-        h = _block(block, h, modulation[:, layer], positions, read, cache.layers[layer], memory)
+        h = _block(block, h, modulation[:, layer], positions, read, cache.layers[layer], padding, memory)
     out: Tensor = denoiser.output_norm(h)
     return out
 
@@ -79,6 +90,7 @@ def _block(
     positions: Tensor,
     read: Tensor | None,
     cached: Tensor,
+    padding: Tensor | None,
     memory: tuple[Tensor, Tensor] | None,
 ) -> Tensor:
     """The next state at some positions.  # [M, D]
@@ -88,7 +100,7 @@ def _block(
     """
     parts = modulation.index_select(0, positions // cached.shape[1])  # [N, 4, D]
     normed = block.attention_input(h, *parts[:, :2].unbind(1))  # [N, D]
-    mixed = _attention(block.attention, normed, positions, read, cached, memory)  # [M, D]
+    mixed = _attention(block.attention, normed, positions, read, cached, padding, memory)  # [M, D]
     if read is not None:
         h, parts = h.index_select(0, read), parts.index_select(0, read)
     return block.after_attention(h, mixed, *parts.unbind(1))
@@ -100,6 +112,7 @@ def _attention(
     positions: Tensor,
     read: Tensor | None,
     cached: Tensor,
+    padding: Tensor | None,
     memory: tuple[Tensor, Tensor] | None,
 ) -> Tensor:
     """Attention at some positions, over the cached keys and values of all.  # [M, D]"""
@@ -115,6 +128,6 @@ def _attention(
     cached.view(batch * length, 2 * width).index_copy_(0, positions, kv)
     k, v = attention.split_heads(cached, 2)
     q = spread_queries(attention, q, asking, batch, length)
-    mixed = attention.mix(q, k, v, None, memory)  # [B, L, D]
+    mixed = attention.mix(q, k, v, padding, memory)  # [B, L, D]
     out: Tensor = attention.out(mixed.view(batch * length, width).index_select(0, asking))  # [M, D]
     return out

@@ -31,9 +31,17 @@ class WordShortlist(NamedTuple):
         """The same for some of the sequences."""
         return WordShortlist(self.entries[rows], self.weight[rows], self.bias[rows])
 
-    def logits(self, denoiser: Denoiser, h: Tensor, rows: Tensor, prepared: Prepared, xt: Tensor) -> Tensor:
+    def logits(
+        self,
+        denoiser: Denoiser,
+        h: Tensor,
+        rows: Tensor,
+        prepared: Prepared,
+        xt: Tensor,
+        padding: Tensor | None = None,
+    ) -> Tensor:
         """`Denoiser.logits` for each sequence's own words: h [M, D] of the sequences `rows` [M].  # [M, S]"""
-        return self.readout(denoiser.features(h), rows, denoiser.words(prepared, xt))
+        return self.readout(denoiser.features(h), rows, denoiser.words(prepared, xt, padding=padding))
 
     def readout(self, features: Tensor, rows: Tensor, words: Tensor | None) -> Tensor:
         """Logits of the features [M, D] of the sequences `rows` [M], which rise.
