@@ -77,6 +77,7 @@ def test_a_batch_waits_while_others_keep_coming(seconds_each: float, first: list
         held = Held()
         held.go.set()
         queue = Batcher(held, **{**LIMITS, "gather": 0.3})
+        queue._company = True  # as after a batch of several
         queue._seconds_each = seconds_each
         queue.start()
         jobs = [Job("a", number, 1, str(number)) for number in range(4)]
@@ -88,6 +89,58 @@ def test_a_batch_waits_while_others_keep_coming(seconds_each: float, first: list
         assert held.batches[0] == first
 
     asyncio.run(main())
+
+
+class Windows:
+    """Counts the waits for more jobs, which take no time here."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        monkeypatch.setattr(Batcher, "_gather_more", self)
+
+    async def __call__(self) -> None:
+        self.count += 1
+
+
+def test_a_lone_client_never_waits_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    windows = Windows(monkeypatch)
+
+    async def test(queue: Batcher, held: Held) -> None:
+        held.go.set()
+        for number in range(3):
+            job = Job("a", number, 1, "x")
+            queue.submit(job)
+            await job.future
+        assert held.batches == [[0], [1], [2]]
+        assert windows.count == 0
+
+    run(test)
+
+
+def test_clients_that_were_answered_together_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the one that ran while another came; but whoever comes after them, alone, waits once."""
+    windows = Windows(monkeypatch)
+    counts: list[int] = []
+
+    async def test(queue: Batcher, held: Held) -> None:
+        alone, *pair = (Job("a", number, 1, str(number)) for number in range(3))
+        queue.submit(alone)
+        await begun(held)
+        for job in pair:
+            queue.submit(job)
+        held.go.set()
+        for job in pair:
+            await job.future
+        counts.append(windows.count)  # after one batch that left others waiting
+        for number in range(3, 6):
+            job = Job("a", number, 1, "x")
+            queue.submit(job)
+            await job.future
+            counts.append(windows.count)  # after a batch of two; then after batches of one
+        assert held.batches == [[0], [1, 2], [3], [4], [5]]
+
+    run(test)
+    assert counts == [1, 2, 2, 2]
 
 
 def test_a_full_queue_says_when_to_come_back() -> None:

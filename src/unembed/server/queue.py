@@ -29,6 +29,7 @@ class Job:
     position: int = 0  # in the queue, on arrival: jobs ahead
     arrived: float = field(default_factory=time.monotonic)
     started: float = 0.0
+    answered: float = math.inf
     gone: bool = False  # nobody waits for it any more; the worker looks at this between steps
     batch: int = 0  # vectors that it ran with
     watched: bool = False  # whether somebody wants to hear about its position and steps
@@ -42,6 +43,7 @@ class Job:
 
     def finish(self, result: Any = None, error: Exception | None = None) -> None:
         """Answer the job, from any thread."""
+        self.answered = time.monotonic()
 
         def settle() -> None:
             if not self.future.done():
@@ -64,8 +66,8 @@ class Batcher:
 
     `run(jobs)` answers every job that it is given. While it runs, new jobs gather, so that batches grow
     under load. Clients that were just answered come back one after the other: as long as a job arrives
-    every `gather` seconds, a batch waits for more, up to a small share of the time that it will take. A
-    single client waits for `gather` seconds.
+    every `gather` seconds, a batch waits for more, up to a small share of the time that it will take. That
+    pays only in company: if nobody else ran or waited with the job before, the next one starts at once.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Batcher:
         self._seconds_each = 0.05  # per vector: a moving average
         self._task: asyncio.Task[None] | None = None
         self._running: Sequence[Job] = ()
+        self._company = False  # whether the last batch had several jobs, or let others wait
         self._stopping = False
 
     @property
@@ -111,6 +114,10 @@ class Batcher:
         self._waiting.clear()
         # What is running looks at `gone` after every step: it ends soon, and the loop goes on meanwhile.
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
+
+    async def call(self, function: Callable[..., None], *values: Any) -> None:
+        """Run something else on the worker thread, before what has not begun there."""
+        await asyncio.get_running_loop().run_in_executor(self._worker, function, *values)
 
     def submit(self, job: Job) -> None:
         """Join the queue, or be told when to come back."""
@@ -144,10 +151,10 @@ class Batcher:
             self._tell_positions()
 
     async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             await self._arrival.wait()
-            await self._gather_more()
+            if self._company:
+                await self._gather_more()
             jobs = self._next()
             if not self._waiting:
                 self._arrival.clear()
@@ -160,8 +167,10 @@ class Batcher:
                 job.started, job.batch = began, size
                 job.tell("started", {"batch": size})
             self._running = jobs
-            await loop.run_in_executor(self._worker, self._attempt, jobs)
+            await self.call(self._attempt, jobs)
             self._running = ()
+            # Whoever was just answered may be back already: that is no company.
+            self._company = len(jobs) > 1 or any(job.arrived < jobs[0].answered for job in self._waiting)
             each = (time.monotonic() - began) / size
             self._seconds_each += 0.2 * (each - self._seconds_each)
 
