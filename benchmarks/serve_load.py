@@ -1,4 +1,4 @@
-"""How many sequences per second `unembed serve` answers on loopback, with 1, 8 and 64 clients.
+"""How long clients of `unembed serve` wait on loopback, and how many sequences per second 1, 8 and 64 get.
 
     python benchmarks/serve_load.py --model runs/short/best
     python benchmarks/serve_load.py --model runs/short/best --clients 1,64 --requests 256 --seconds 30 --json
@@ -7,6 +7,10 @@ The server is a process of its own, as it would be; the clients share another. E
 vector, waits for its text, and sends the next. Every answer is compared with the
 same inversion done alone, before the server starts: a lost or wrong answer
 fails the benchmark. A client count ends after its requests or its seconds, whatever comes first.
+
+`p50_over_work` is a request's time at the client over the seconds that the answer reports of its batch: what
+a lone client waits beyond the work. `first_over_second` is of the first two requests to a fresh server, which
+ask for the same vector; the median of several starts.
 """
 
 from __future__ import annotations
@@ -69,6 +73,7 @@ async def load(
     """`clients` at once, each one request at a time, until the work or the time is over."""
     todo = iter(range(len(bodies)))
     times: list[float] = []
+    over_work: list[float] = []
     batches: list[int] = []
     wrong = lost = 0
     end = time.perf_counter() + seconds
@@ -87,6 +92,7 @@ async def load(
                 continue
             times.append(time.perf_counter() - began)
             body = answer.json()
+            over_work.append(times[-1] / body["work"]["seconds"])
             batches.append(body["work"]["batch"])
             wrong += body["results"][0]["tokens"] != expected[index]
 
@@ -102,10 +108,23 @@ async def load(
         "sequences_per_second": round(len(times) / took, 2),
         "p50_ms": round(1000 * statistics.median(times), 1),
         "p95_ms": round(1000 * times[int(0.95 * (len(times) - 1))], 1),
+        "p50_over_work": round(statistics.median(over_work), 3),
         "mean_batch": round(statistics.mean(batches), 1),
         "lost": lost,
         "wrong": wrong,
     }
+
+
+def first_over_second(url: str, body: bytes) -> float:
+    """The time of the first request to this server over that of the same one again."""
+    with httpx.Client(base_url=url, timeout=120) as client:
+        client.get("/health")  # the connection is not what is measured
+        times = []
+        for _ in range(2):
+            began = time.perf_counter()
+            client.post("/api/invert", content=body, headers=JSON).raise_for_status()
+            times.append(time.perf_counter() - began)
+    return times[0] / times[1]
 
 
 def main() -> None:
@@ -114,6 +133,7 @@ def main() -> None:
     parser.add_argument("--clients", default="1,8,64")
     parser.add_argument("--requests", type=int, default=192, help="a client count")
     parser.add_argument("--seconds", type=float, default=30.0, help="a client count")
+    parser.add_argument("--starts", type=int, default=3, help="servers whose first two requests are compared")
     parser.add_argument("--strategy", default="confidence")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--threads", type=int)
@@ -128,6 +148,11 @@ def main() -> None:
     expected = [list(inverter.invert(vector, **how).tokens) for vector in vectors]
     alone = len(vectors) / (time.perf_counter() - began)
     bodies = [json.dumps({"vectors": [vector.tolist()], **how}).encode() for vector in vectors]
+    ratios = []
+    for _ in range(args.starts):
+        with serving(args.model, args.threads) as url:
+            ratios.append(first_over_second(url, bodies[0]))
+    first = round(statistics.median(ratios), 3)
     with serving(args.model, args.threads) as url:
         asyncio.run(load(url, 1, bodies[:4], expected, args.seconds))  # warm
         rows = [
@@ -136,9 +161,11 @@ def main() -> None:
         ]
     ratio = rows[-1]["sequences_per_second"] / rows[0]["sequences_per_second"]
     if args.json:
-        print(json.dumps({"alone_per_second": round(alone, 2), "rows": rows, "ratio": round(ratio, 2)}))
+        found = {"alone_per_second": round(alone, 2), "first_over_second": first}
+        print(json.dumps({**found, "rows": rows, "ratio": round(ratio, 2)}))
     else:
         print(f"without a server, one after the other: {alone:.1f} sequences/s")
+        print(f"the first request to a server takes {first:.3f} times as long as the second")
         for row in rows:
             print("  ".join(f"{name} {value}" for name, value in row.items()))
         print(f"{rows[-1]['clients']} clients against {rows[0]['clients']}: {ratio:.1f} times the throughput")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from unembed import Inverter
 from unembed.cli import serve
 from unembed.encoders import load_encoder
 from unembed.errors import UnavailableError, UsageError
+from unembed.server import http_server
 from unembed.server.app import create_app
 
 
@@ -108,6 +110,44 @@ def test_a_missing_encoder_is_said_at_the_start(lost: Path, capsys: pytest.Captu
     assert first.startswith("Warning: the model other cannot encode: There is no encoder 'lost-encoder'.")
     assert "unembed encoders" in first
     assert "http://localhost:1/" in second
+
+
+def test_nothing_is_announced_before_the_server_is_ready(
+    lost: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[str] = []
+
+    def starting(app: object, sock: socket.socket, on_ready: Callable[[], None]) -> None:
+        said.append(capsys.readouterr().err)
+        on_ready()
+        said.append(capsys.readouterr().err)
+
+    monkeypatch.setattr(http_server, "serve_until_stopped", starting)
+    serve.command.main(["--port", "0", "--model", str(lost)], standalone_mode=False)
+    before, after = said
+    assert "unembed is at" not in before
+    assert "unembed is at" in after
+
+
+def test_answers_do_not_wait_for_acknowledgements() -> None:
+    """asyncio sets TCP_NODELAY on the connections that it accepts if the listening socket says it is TCP."""
+
+    async def main() -> int:
+        option: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = writer.get_extra_info("socket")
+            option.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        sock = serve.listen("127.0.0.1", 0)
+        async with await asyncio.start_server(accepted, sock=sock):
+            _, writer = await asyncio.open_connection(*sock.getsockname())
+            found = await option
+            writer.close()
+        return found
+
+    assert asyncio.run(main()) != 0
 
 
 def served(monkeypatch: pytest.MonkeyPatch, *typed: str) -> dict:

@@ -77,6 +77,7 @@ def test_a_batch_waits_while_others_keep_coming(seconds_each: float, first: list
         held = Held()
         held.go.set()
         queue = Batcher(held, **{**LIMITS, "gather": 0.3})
+        queue._expected = 4
         queue._seconds_each = seconds_each
         queue.start()
         jobs = [Job("a", number, 1, str(number)) for number in range(4)]
@@ -86,6 +87,93 @@ def test_a_batch_waits_while_others_keep_coming(seconds_each: float, first: list
         await asyncio.gather(*(job.future for job in jobs))
         await queue.stop()
         assert held.batches[0] == first
+
+    asyncio.run(main())
+
+
+def windows(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """By batch: whether it would wait for more jobs. None does."""
+    asked: list[bool] = []
+
+    async def gather_more(queue: Batcher) -> None:
+        asked.append(len(queue._waiting) < queue._expected)
+
+    monkeypatch.setattr(Batcher, "_gather_more", gather_more)
+    return asked
+
+
+def test_a_lone_client_never_waits_for_others() -> None:
+    """The window is endless here: a client that waited for it would not be answered."""
+
+    async def main() -> None:
+        held = Held()
+        held.go.set()
+        queue = Batcher(held, **{**LIMITS, "gather": 1000.0})
+        queue.start()
+        for number in range(3):
+            queue._seconds_each = 1e6
+            job = Job("a", number, 1, "x")
+            queue.submit(job)
+            assert await asyncio.wait_for(job.future, 30) == number
+        await queue.stop()
+
+    asyncio.run(main())
+
+
+def test_a_batch_starts_when_all_are_back() -> None:
+    async def main() -> None:
+        held = Held()
+        held.go.set()
+        queue = Batcher(held, **{**LIMITS, "gather": 1000.0})
+        queue._expected, queue._seconds_each = 3, 1e6
+        queue.start()
+        jobs = [Job("a", number, 1, str(number)) for number in range(3)]
+        for job in jobs:
+            queue.submit(job)
+            await asyncio.sleep(0.01)
+        await asyncio.wait_for(asyncio.gather(*(job.future for job in jobs)), 30)
+        await queue.stop()
+        assert held.batches == [[0, 1, 2]]
+
+    asyncio.run(main())
+
+
+def test_those_who_ran_or_waited_together_are_expected_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes after them, alone, waits once."""
+    waits = windows(monkeypatch)
+
+    async def test(queue: Batcher, held: Held) -> None:
+        first, *pair = (Job("a", number, 1, str(number)) for number in range(3))
+        queue.submit(first)
+        await begun(held)
+        for job in pair:
+            queue.submit(job)
+        held.go.set()
+        for job in pair:
+            await job.future
+        for number in range(3, 6):
+            job = Job("a", number, 1, "x")
+            queue.submit(job)
+            await job.future
+        assert held.batches == [[0], [1, 2], [3], [4], [5]]
+
+    run(test)
+    # Nobody before the first; the first, while two waited; those two; and then nobody.
+    assert waits == [False, True, True, False, False]
+
+
+def test_what_cannot_share_the_batch_runs_next() -> None:
+    async def main() -> None:
+        held = Held()
+        held.go.set()
+        queue = Batcher(held, **LIMITS)
+        jobs = [Job(key, key, 1, "x") for key in "ab"]
+        for job in jobs:
+            queue.submit(job)
+        queue.start()
+        await asyncio.wait_for(asyncio.gather(*(job.future for job in jobs)), 30)
+        await queue.stop()
+        assert held.batches == [["a"], ["b"]]
 
     asyncio.run(main())
 

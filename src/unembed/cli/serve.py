@@ -113,10 +113,13 @@ def _serve(
     from unembed.server.http_server import serve_until_stopped
 
     app = create_app(models, config)
-    announce(app, url, token=token, as_json=as_json)
-    if open_page:
-        click.launch(url)
-    serve_until_stopped(app, sock)
+
+    def on_ready() -> None:
+        announce(app, url, token=token, as_json=as_json)
+        if open_page:
+            click.launch(url)
+
+    serve_until_stopped(app, sock, on_ready)
 
 
 def announce(app: FastAPI, url: str, *, token: str | None, as_json: bool) -> None:
@@ -170,7 +173,9 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there, or an error that says why not."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        sock = socket.socket(family, socket.SOCK_STREAM)
+        # The protocol by name: asyncio turns off Nagle's algorithm (TCP_NODELAY) only where it reads TCP
+        # there. With it, an answer's body waits until the client acknowledges the headers: 40 ms on Linux.
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
         sock.listen(1024)

@@ -35,6 +35,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         service.start()
+        await service.warm_up()
         yield
         await service.stop()
 

@@ -24,7 +24,7 @@ class ServeConfig(BaseModel):
         128, ge=1, description="Vectors in the queue per client address; beyond that, 429."
     )
     gather: float = Field(
-        0.004, ge=0, description="Seconds without a new request after which a batch starts."
+        0.02, ge=0, description="Seconds without a new request after which no more of them are expected."
     )
     max_encoder_calls: int = Field(
         2000, ge=1, description="Texts that a guided request may embed, over all of its vectors."

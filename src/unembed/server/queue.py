@@ -29,6 +29,7 @@ class Job:
     position: int = 0  # in the queue, on arrival: jobs ahead
     arrived: float = field(default_factory=time.monotonic)
     started: float = 0.0
+    answered: float = math.inf
     gone: bool = False  # nobody waits for it any more; the worker looks at this between steps
     batch: int = 0  # vectors that it ran with
     watched: bool = False  # whether somebody wants to hear about its position and steps
@@ -42,6 +43,7 @@ class Job:
 
     def finish(self, result: Any = None, error: Exception | None = None) -> None:
         """Answer the job, from any thread."""
+        self.answered = time.monotonic()
 
         def settle() -> None:
             if not self.future.done():
@@ -63,9 +65,9 @@ class Batcher:
     """Gathers jobs and runs them, oldest first, on a thread of their own.
 
     `run(jobs)` answers every job that it is given. While it runs, new jobs gather, so that batches grow
-    under load. Clients that were just answered come back one after the other: as long as a job arrives
-    every `gather` seconds, a batch waits for more, up to a small share of the time that it will take. A
-    single client waits for `gather` seconds.
+    under load. Clients that were just answered come back one after the other: a batch waits until there are
+    as many as before, if a job arrives every `gather` seconds, up to a small share of the time that it will
+    take. If nobody else ran or waited with the job before, the next one starts at once.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Batcher:
         self._seconds_each = 0.05  # per vector: a moving average
         self._task: asyncio.Task[None] | None = None
         self._running: Sequence[Job] = ()
+        self._expected = 0  # jobs that the last batch had, and those that waited for its end
         self._stopping = False
 
     @property
@@ -111,6 +114,10 @@ class Batcher:
         self._waiting.clear()
         # What is running looks at `gone` after every step: it ends soon, and the loop goes on meanwhile.
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
+
+    async def call(self, function: Callable[..., None], *values: Any) -> None:
+        """Run something else on the worker thread, before what has not begun there."""
+        await asyncio.get_running_loop().run_in_executor(self._worker, function, *values)
 
     def submit(self, job: Job) -> None:
         """Join the queue, or be told when to come back."""
@@ -144,13 +151,11 @@ class Batcher:
             self._tell_positions()
 
     async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            await self._arrival.wait()
+            while not self._waiting:
+                await self._next_arrival()
             await self._gather_more()
             jobs = self._next()
-            if not self._waiting:
-                self._arrival.clear()
             if not jobs:
                 continue
             self._tell_positions()
@@ -160,19 +165,29 @@ class Batcher:
                 job.started, job.batch = began, size
                 job.tell("started", {"batch": size})
             self._running = jobs
-            await loop.run_in_executor(self._worker, self._attempt, jobs)
+            await self.call(self._attempt, jobs)
             self._running = ()
+            # Whoever was just answered may be back already, and is not counted twice.
+            self._expected = len(jobs) + sum(job.arrived < jobs[0].answered for job in self._waiting)
             each = (time.monotonic() - began) / size
             self._seconds_each += 0.2 * (each - self._seconds_each)
 
     async def _gather_more(self) -> None:
-        """Wait while others keep coming."""
-        began, before = time.monotonic(), 0
-        while self._gather and before < self.waiting < self._max_batch:
-            before = self.waiting
-            if time.monotonic() - began > GATHERING_SHARE * self._seconds_each * before:
+        """Wait while those who are expected keep coming."""
+        loop, began, before = asyncio.get_running_loop(), time.monotonic(), 0
+        while before < len(self._waiting) < self._expected and self.waiting < self._max_batch:
+            before = len(self._waiting)
+            most = GATHERING_SHARE * self._seconds_each * self.waiting
+            left = min(self._gather, began + most - time.monotonic())
+            if left <= 0:
                 break
-            await asyncio.sleep(self._gather)
+            timer = loop.call_later(left, self._arrival.set)
+            await self._next_arrival()
+            timer.cancel()
+
+    async def _next_arrival(self) -> None:
+        self._arrival.clear()
+        await self._arrival.wait()
 
     def _next(self) -> list[Job]:
         """The oldest job, and those behind it that can share its batch."""

@@ -59,10 +59,11 @@ async def icon() -> FileResponse:
     return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
 
 
-@router.get("/health")
-async def health(service: Served) -> Health:
-    """Whether the server is alive, and how many vectors wait."""
-    return Health(status="ok", version=__version__, waiting=service.waiting)
+@router.get("/health", responses={503: {"model": Health, "description": "It is starting or stopping."}})
+async def health(service: Served, response: Response) -> Health:
+    """Whether the server is ready (models loaded and warm), and how many vectors wait."""
+    response.status_code = 200 if service.status == "ok" else 503
+    return Health(status=service.status, version=__version__, waiting=service.waiting)
 
 
 @router.get("/metrics", response_class=Response, responses={401: _ERRORS[401]})

@@ -238,8 +238,8 @@ class ModelsResponse(BaseModel):
 
 
 class Health(BaseModel):
-    """Alive, and how busy."""
+    """Ready or not, and how busy."""
 
-    status: str
+    status: Literal["starting", "ok", "stopping"]
     version: str
     waiting: int

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from fastapi import Request
@@ -20,6 +20,7 @@ from unembed.server.monitoring import Log, ServerMetrics
 from unembed.server.problems import Problem, as_problem
 from unembed.server.queue import Batcher, Job
 from unembed.server.schemas import EncodeRequest, InvertRequest, InvertResponse, Work
+from unembed.server.warm_up import warm_up_requests
 from unembed.strategies import STRATEGIES, Entry
 from unembed.vectors.plausibility import check_numbers
 
@@ -38,7 +39,8 @@ class Service:
     ) -> None:
         self.engines, self.config, self.metrics, self.log = engines, config, metrics, log
         self.default = next(iter(engines))
-        self.queue: Batcher | None = None  # from start to stop
+        self.queue: Batcher | None = None  # from the start on
+        self.status: Literal["starting", "ok", "stopping"] = "starting"
 
     def start(self) -> None:
         """Open the queue, on the running event loop."""
@@ -54,8 +56,24 @@ class Service:
         self.metrics.waiting.set_function(lambda: self.waiting)
         self.queue.start()
 
+    async def warm_up(self) -> None:
+        """Run what a first request would have to wait for, where requests run; then the server is ready.
+
+        Where it fails, so may requests of that kind: the log says why, and the others are served.
+        """
+        assert self.queue is not None
+        for name, engine in self.engines.items():
+            for request in warm_up_requests(engine):
+                job = Job(None, request, 1, "warm-up")
+                try:
+                    await self.queue.call(engine.invert, [job])
+                except Exception as error:
+                    self.log.failure("warm_up", error, model=name, strategy=request.strategy)
+        self.status = "ok"
+
     async def stop(self) -> None:
         """Answer everybody with 503, and close the queue."""
+        self.status = "stopping"
         if self.queue is not None:
             await self.queue.stop()
 
