@@ -35,4 +35,4 @@ class LexicalHead(nn.Module):
         """
         inner = F.gelu(self.up(e))  # [B, hidden]
         weight, bias = (self.down.weight, self.down.bias) if rows is None else rows
-        return F.linear(inner, weight, bias)  # [B, V or C]
+        return F.linear(inner, weight.to(inner.dtype), bias.to(inner.dtype))  # [B, V or C]
