@@ -218,7 +218,9 @@ class Denoiser(nn.Module):
 
     def readout(self, h: Tensor) -> Tensor:
         """The blocks' part of the logits, tied to the input embedding.  # [M, V]"""
-        return linear(self.features(h), self.token.weight, self.output_bias, last=self.config.vocabulary)
+        features = self.features(h)  # [M, D]
+        weight, bias = self.token.weight.to(features.dtype), self.output_bias.to(features.dtype)
+        return linear(features, weight, bias, last=self.config.vocabulary)
 
     def words(
         self, prepared: Prepared, xt: Tensor, candidates: CandidateWeights | None = None
