@@ -9,13 +9,14 @@ the packaged paper model (8 layers, 768 wide, vocabulary 50,257, 32 tokens, batc
 
 The naive way computes logits at every position and projects the condition for every position, in every
 block; a second one projects it for every sequence in every block. `naive.py` has both, with the same weights
-and the same loss (checked before timing). A last line has our step with the other softmax: over all words for
-`compact`, over 3,000 candidates for `paper`.
+and the same loss (checked before timing). Another line has our step with the other softmax: over all words
+for `compact`, over 3,000 candidates for `paper`. All of them compute in float32; "ours, bf16" is our step as
+`--precision bf16` makes it, and the last line says how many times as fast it is.
 
 Every way is a process of its own; they take turns, in an order that alternates, because a busy machine
 drifts. What survives that is the median of the repetitions' ratios, by the clock and by processor time.
-"Share of peak" is the step's matrix arithmetic (counted by torch, attention's small products left out) per
-second over what a big torch.mm reaches between the steps.
+"Of peak" is the step's matrix arithmetic (counted by torch) per second over what a big torch.mm of the same
+precision reaches between the steps.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +46,12 @@ from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
 from unembed.training.ema import Average
 from unembed.training.optimiser import make_optimiser
 from unembed.training.process import keep_freed_memory
-from unembed.training.training_objective import Objective
+from unembed.training.training_objective import Objective, make_objective
 
 CONFIGS = Path(__file__).parent.parent / "src" / "unembed" / "configs"
 PEAK_SIZE = 1536
 BATCH = {"compact": 128, "paper": 16}
-OURS, NAIVE, NAIVE_SEQUENCE = "ours", "naive", "naive, condition a sequence"
+OURS, OURS_BF16, NAIVE, NAIVE_SEQUENCE = "ours", "ours, bf16", "naive", "naive, condition a sequence"
 OURS_OTHER = "ours, other softmax"  # over all words for compact, over 3,000 candidates for paper
 
 
@@ -153,12 +154,13 @@ def make_update(preset: Preset, way: str) -> Callable[[], None]:
 
         return naive_update
 
-    candidates = config.candidates if way == OURS else (0 if config.candidates else 3000)
+    candidates = config.candidates if way != OURS_OTHER else (0 if config.candidates else 3000)
     our_step, ours = preset.step(candidates=candidates), make_optimiser(denoiser, config)
+    minimised = make_objective(denoiser, config, "bf16" if way == OURS_BF16 else "fp32")
     keep_freed_memory()  # as `train` does
 
     def our_update() -> None:
-        objective(our_step)["loss"].backward()
+        minimised(our_step)["loss"].backward()
         torch.nn.utils.clip_grad_norm_(parameters, config.clip)
         ours.step()
         ours.zero_grad(set_to_none=True)
@@ -189,7 +191,7 @@ def work(name: str, way: str, threads: int) -> None:
     with FlopCounterMode(display=False) as counter:  # also the warm-up
         update()
     update()
-    square = torch.randn(PEAK_SIZE, PEAK_SIZE)
+    square = torch.randn(PEAK_SIZE, PEAK_SIZE, dtype=torch.bfloat16 if way == OURS_BF16 else torch.float32)
     print(json.dumps(counter.get_total_flops()), flush=True)
     for _ in sys.stdin:
         peak, _ = timed(lambda: square @ square)
@@ -225,12 +227,14 @@ class Worker:
 
 
 def measure(name: str, repetitions: int, threads: int) -> dict[str, Any]:
-    workers = {way: Worker(name, way, threads) for way in (OURS, NAIVE, NAIVE_SEQUENCE, OURS_OTHER)}
+    ways = (OURS, OURS_BF16, NAIVE, NAIVE_SEQUENCE, OURS_OTHER)
+    workers = {way: Worker(name, way, threads) for way in ways}
     for repetition in range(repetitions):
         for worker in list(workers.values())[:: 1 if repetition % 2 == 0 else -1]:
             worker.go()
     ours = workers[OURS]
-    peak = 2 * PEAK_SIZE**3 / statistics.median(seen[2] for w in workers.values() for seen in w.seen)
+    peak = peak_of(worker for way, worker in workers.items() if way != OURS_BF16)
+    peak_bf16 = peak_of([workers[OURS_BF16]])
     rows = {}
     for way, worker in workers.items():
         worker.close()
@@ -238,11 +242,25 @@ def measure(name: str, repetitions: int, threads: int) -> dict[str, Any]:
         rows[way] = {
             "samples_per_second": BATCH[name] / worker.median(0),
             "gigaflop": worker.flops / 1e9,
-            "share_of_peak": worker.flops / worker.median(0) / peak,
+            "share_of_peak": worker.flops / worker.median(0) / (peak_bf16 if way == OURS_BF16 else peak),
             "ours_is_faster_clock": statistics.median(theirs[0] / mine[0] for theirs, mine in pairs),
             "ours_is_faster_processor": statistics.median(theirs[1] / mine[1] for theirs, mine in pairs),
         }
-    return {"preset": name, "repetitions": repetitions, "peak_gigaflops": peak / 1e9, "ways": rows}
+    pairs = list(zip(ours.seen, workers[OURS_BF16].seen, strict=True))
+    return {
+        "preset": name,
+        "repetitions": repetitions,
+        "peak_gigaflops": peak / 1e9,
+        "peak_gigaflops_bf16": peak_bf16 / 1e9,
+        "ways": rows,
+        "bf16_is_faster_clock": statistics.median(single[0] / half[0] for single, half in pairs),
+        "bf16_is_faster_processor": statistics.median(single[1] / half[1] for single, half in pairs),
+    }
+
+
+def peak_of(workers: Iterable[Worker]) -> float:
+    """What a big product of these workers' precision reached: operations a second."""
+    return 2 * PEAK_SIZE**3 / statistics.median(seen[2] for worker in workers for seen in worker.seen)
 
 
 def main() -> None:
@@ -266,13 +284,18 @@ def main() -> None:
             f"\n{result['preset']}: {result['repetitions']} repetitions, {arguments.threads} threads, ",
             end="",
         )
-        print(f"matrix peak {result['peak_gigaflops']:.0f} Gflop/s")
+        print(f"matrix peak {result['peak_gigaflops']:.0f} Gflop/s, ", end="")
+        print(f"in bf16 {result['peak_gigaflops_bf16']:.0f}")
         print(f"{'':30}{'samples/s':>10}{'Gflop':>8}{'of peak':>9}{'x ours (clock)':>16}{'(processor)':>13}")
         for way, row in result["ways"].items():
             print(
                 f"{way:30}{row['samples_per_second']:10.1f}{row['gigaflop']:8.0f}{row['share_of_peak']:9.0%}"
                 f"{row['ours_is_faster_clock']:16.2f}{row['ours_is_faster_processor']:13.2f}"
             )
+        print(
+            f"bf16 is {result['bf16_is_faster_clock']:.2f} times as fast as float32 by the clock, "
+            f"{result['bf16_is_faster_processor']:.2f} by processor time"
+        )
 
 
 if __name__ == "__main__":

@@ -68,4 +68,5 @@ def toy_config(toy_data: Path, tmp_path: Path) -> TrainConfig:
         save_every=4,
         log_every=1,
         device="cpu",
+        precision="fp32",  # exact comparisons; bf16 has tests of its own
     )

@@ -47,8 +47,9 @@ def train_in_two(config, gradients):
         # Groups of unequal size, some of one sample: one process has nothing to do there.
         {"batch": 14, "groups": 5, "head_batch": 0, "weighting": "bound", "limit": 60},
         {"batch": 15, "groups": 3, "head_batch": 7, "weighting": "token", "accumulate": 2},
+        {"batch": 15, "groups": 3, "head_batch": 7, "weighting": "token", "precision": "bf16"},
     ],
-    ids=["bound", "token"],
+    ids=["bound", "token", "bf16"],
 )
 def test_averaged_gradients_are_those_of_the_joint_batch(toy_config, tmp_path, change):
     config = toy_config.model_copy(
@@ -61,8 +62,11 @@ def test_averaged_gradients_are_those_of_the_joint_batch(toy_config, tmp_path, c
     alone, together = map(load_file, files)
     assert alone.keys() == together.keys()
     for name, gradient in alone.items():
-        torch.testing.assert_close(together[name], gradient, atol=1e-6, rtol=1e-4, msg=name)
+        if config.precision == "fp32":
+            torch.testing.assert_close(together[name], gradient, atol=1e-6, rtol=1e-4, msg=name)
+        else:  # rounded before they are averaged, as each process sees other rows
+            assert (together[name] - gradient).norm() < 0.02 * gradient.norm() + 1e-6, name
     assert any(gradient.abs().max() > 1e-3 for gradient in alone.values())
     losses = [[line["loss"] for line in log if line["kind"] == "train"] for log in map(read_log, outputs)]
     assert len(losses[0]) == 3
-    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4 if config.precision == "fp32" else 1e-2)

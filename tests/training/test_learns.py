@@ -34,13 +34,20 @@ def one_thread():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", [COMPACT, PAPER], ids=["compact", "paper"])
-def test_a_small_language_is_recovered_from_its_vectors_alone(language, tmp_path, one_thread, preset):
+@pytest.mark.parametrize(
+    ("preset", "precision"),
+    [(COMPACT, "fp32"), (PAPER, "fp32"), (COMPACT, "bf16"), (PAPER, "bf16")],
+    ids=["compact", "paper", "compact-bf16", "paper-bf16"],
+)
+def test_a_small_language_is_recovered_from_its_vectors_alone(
+    language, tmp_path, one_thread, preset, precision
+):
     settings = {
         "layers": 2, "hidden": 64, "heads": 4, "ffn": 128, "dropout": 0.0, "max_length": 8,
         "weighting": "token", "batch": 64, "steps": 300, "learning_rate": 3e-3, "warmup": 30,
         "decay": "linear", "ema": 0.99, "validate_every": 300, "sample_every": 300, "validate_size": 64,
         "sample_size": 100, "save_every": 300, "log_every": 50, "device": "cpu",
+        "precision": precision,
     }  # fmt: skip
     config = TrainConfig(data=(language,), output=tmp_path / "run", **(settings | preset))
     train(config)

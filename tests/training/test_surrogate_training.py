@@ -27,7 +27,7 @@ def config(toy_data: Path, tmp_path: Path) -> SurrogateTrainConfig:
     return SurrogateTrainConfig(
         data=(toy_data,), output=tmp_path / "run", hidden=32, layers=1, heads=2, ffn=64, max_tokens=16,
         batch=64, groups=4, steps=60, warmup=5, learning_rate=5e-3, ema=0.9,
-        log_every=1, validate_every=30, save_every=20,
+        log_every=1, validate_every=30, save_every=20, precision="fp32",
     )  # fmt: skip
 
 

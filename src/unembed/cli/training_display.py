@@ -68,7 +68,7 @@ class TrainingDisplay:
             verb = f"Resuming at {at}" if progress.step else "Training"
             return [
                 f"{verb}: {figures['texts']:,} texts, {figures['parameters'] / 1e6:.1f}M parameters, "
-                f"batch {figures['batch']}, into {self._config.output}"
+                f"batch {figures['batch']}, {figures['precision']}, into {self._config.output}"
             ]
         if kind == "skipped":
             return [f"{at}: the gradient was not finite; the weights stay as they were"]

@@ -64,13 +64,14 @@ class BertBlock(nn.Module):
         self.norm2 = nn.LayerNorm(width, eps=config.layer_norm_eps)
 
     def forward(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
+        x = x.to(self.qkv.weight.dtype)  # bf16 where a training says so
         x = self.norm1(self.out(self.attend(x, runs)) + x)
         return self.norm2(self.down(F.gelu(self.up(x))) + x)  # type: ignore[no-any-return]
 
     def attend(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
         """Every text attends to its own tokens only."""
         width = x.shape[-1]
-        qkv = self.qkv(x)  # [T, 3D]
+        qkv = self.qkv(x).float()  # [T, 3D]; attention's backward pass is slow in bf16
         parts = []
         for (texts, length), part in zip(
             runs, torch.split(qkv, [n * length for n, length in runs]), strict=True
@@ -79,7 +80,7 @@ class BertBlock(nn.Module):
             q, k, v = part.view(texts, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
             mixed = F.scaled_dot_product_attention(q, k, v)  # [B, heads, L, D / heads]
             parts.append(mixed.transpose(1, 2).reshape(texts * length, width))
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+        return (parts[0] if len(parts) == 1 else torch.cat(parts)).to(x.dtype)
 
 
 class Bert(nn.Module):

@@ -70,7 +70,8 @@ class SurrogateNetwork(nn.Module):
         nn.init.xavier_uniform_(self.project.weight)
 
     def forward(self, ids: Tensor, runs: Sequence[Run]) -> Tensor:  # [T] -> [B, dimension]
-        return F.normalize(self.project(mean_pool(self.bert(ids, runs), runs)), dim=-1)
+        vectors: Tensor = self.project(mean_pool(self.bert(ids, runs), runs))  # [B, dimension]
+        return F.normalize(vectors.float(), dim=-1)
 
 
 class Surrogate:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from unembed.compute.packed_linear import PackedLinear
 from unembed.model.config import BlockConfig
+from unembed.model.fast.short_attention import attention
 
 # Shift and scale of a block's two norms: gamma1, beta1, gamma2, beta2.
 MODULATIONS = 4
@@ -54,7 +55,7 @@ class Attention(nn.Module):
             if memory is not None:
                 visible = F.pad(visible, (0, memory[0].shape[2]), value=True)  # [B, L + K]
             mask = visible[:, None, None, :]  # [B, 1, 1, L + K]
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # [B, heads, L, D/heads]
+        mixed = attention(q, k, v, mask)  # [B, heads, L, D/heads]
         return mixed.transpose(1, 2).flatten(2)  # [B, L, D]
 
     def keys_values(self, h: Tensor) -> tuple[Tensor, ...]:

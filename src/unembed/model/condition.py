@@ -86,16 +86,16 @@ class Condition(nn.Module):
         """
         c = self.project_out(F.gelu(self.project_in(e)))  # [B, D]
         if dropped is not None:
-            c = torch.where(dropped[:, None], self.null, c)
+            c = torch.where(dropped[:, None], self.null.to(c.dtype), c)
         if self.length is not None:
-            c = c + self.length(lengths)
+            c = c + self.length(lengths).to(c.dtype)
         return self._by_layer(self.vector_modulation(c))
 
     def at_time(self, modulation: Tensor, t: Tensor) -> Tensor:
         """Equations (6), (8), (9): add gamma_t and beta_t.  # [B, layers, 4, D]"""
         if self.time_modulation is None:
             return modulation
-        return modulation + self._by_layer(self.time_modulation(time_features(t)))
+        return modulation + self._by_layer(self.time_modulation(time_features(t).to(modulation.dtype)))
 
     def _by_layer(self, flat: Tensor) -> Tensor:
         width = flat.shape[1] // (self.layers * MODULATIONS)

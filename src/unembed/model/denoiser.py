@@ -139,7 +139,7 @@ class Denoiser(nn.Module):
         vectors: [B, vector_dim]; lengths: [B]; candidates: the only words that training asks for;
         dropped: [B] samples that must do without their vector (classifier-free guidance).
         """
-        e = self.standardise(vectors)  # [B, vector_dim]
+        e = self.read(vectors)  # [B, vector_dim]
         modulation = self.condition(e, lengths, dropped)  # [B, layers, 4, D]
         if self.lexical is None:
             return Prepared(lengths, modulation, None, None)
@@ -147,10 +147,19 @@ class Denoiser(nn.Module):
         lexical = self.lexical(e, rows)  # [B, V or C]
         if dropped is not None:
             # Without its vector a sample knows the words' frequencies and nothing more.
-            lexical = torch.where(
-                dropped[:, None], self.lexical.down.bias if rows is None else rows[1], lexical
-            )
+            frequent = self.lexical.down.bias if rows is None else rows[1]  # [V or C]
+            lexical = torch.where(dropped[:, None], frequent.to(lexical.dtype), lexical)
         return Prepared(lengths, modulation, lexical, self._remember(lexical, candidates))
+
+    def read(self, vectors: Tensor) -> Tensor:
+        """What condition and heads read: the vectors standardised.  # [B, vector_dim]"""
+        out: Tensor = self.standardise(vectors)
+        return out.to(self.dtype)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the linear layers compute in; tables, norms and standardisation stay in float32."""
+        return self.condition.project_in.weight.dtype
 
     def embed(self, entries: Tensor) -> Tensor:
         """The tokens' vectors, [MASK] included.  # [B, L, D]"""
@@ -167,7 +176,8 @@ class Denoiser(nn.Module):
         score, word = lexical.detach().topk(size, dim=1)  # [B, K]
         table = self.token.weight if candidates is None else candidates.token
         relative = (score - score.mean(dim=1, keepdim=True))[..., None]  # [B, K, 1]
-        tokens = self.input_norm(F.embedding(word, table)) + self.memory_score(relative)  # [B, K, D]
+        words: Tensor = self.input_norm(F.embedding(word, table)).to(self.dtype)  # [B, K, D]
+        tokens = words + self.memory_score(relative)  # [B, K, D]
         return tuple(block.attention.keys_values(tokens) for block in self.blocks)  # type: ignore[operator, union-attr]
 
     def hidden(
@@ -189,7 +199,7 @@ class Denoiser(nn.Module):
         h = self.embed(xt) if embedded is None else embedded  # [B, L, D]
         if self.position is not None:
             h = h + self.position.weight[: xt.shape[1]]
-        h = self.input_norm(h)
+        h = self.input_norm(h).to(self.dtype)
         modulation = self.condition.at_time(prepared.modulation, t)  # [B, layers, 4, D]
         last = len(self.blocks) - 1
         for layer, block in enumerate(self.blocks):
@@ -210,7 +220,9 @@ class Denoiser(nn.Module):
 
     def readout(self, h: Tensor) -> Tensor:
         """The blocks' part of the logits, tied to the input embedding.  # [M, V]"""
-        return linear(self.features(h), self.token.weight, self.output_bias, last=self.config.vocabulary)
+        features = self.features(h)  # [M, D]
+        weight, bias = self.token.weight.to(features.dtype), self.output_bias.to(features.dtype)
+        return linear(features, weight, bias, last=self.config.vocabulary)
 
     def words(
         self,
@@ -240,5 +252,5 @@ class Denoiser(nn.Module):
         """How long the text was, from its vector alone.  # [B, max_length + 1]"""
         if self.length_head is None:
             raise TypeError("this model has a fixed length and no length head")
-        out: Tensor = self.length_head(self.standardise(vectors))
+        out: Tensor = self.length_head(self.read(vectors))
         return out

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unembed.compute.packed_linear import PackedLinear
+from unembed.compute.packed_linear import PackedLinear, linear
 
 
 class LexicalHead(nn.Module):
@@ -36,5 +36,5 @@ class LexicalHead(nn.Module):
         e: [B, vector_dim] standardised
         """
         inner = F.gelu(self.up(e))  # [B, hidden]
-        out: Tensor = self.down(inner) if rows is None else F.linear(inner, *rows)  # [B, V or C]
-        return out
+        weight, bias = (self.down.weight, self.down.bias) if rows is None else rows
+        return linear(inner, weight.to(inner.dtype), bias.to(inner.dtype))  # [B, V or C]

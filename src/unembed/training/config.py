@@ -121,7 +121,8 @@ class TrainConfig(BaseModel):
     clip: float = Field(default=1.0, gt=0, description="Largest norm of a gradient.")
     ema: float = Field(default=0.9999, ge=0, lt=1, description="Decay of the averaged weights, warmed up.")
     precision: Literal["auto", "fp32", "bf16"] = Field(
-        default="auto", description="auto: bf16 where the device has it."
+        default="auto",
+        description="fp32, bf16 (with float32 weights), or auto: bf16 where the device has it in hardware.",
     )
     device: str | None = Field(default=None, description="cpu, cuda, ...; none: what accelerate finds.")
     find_batch: bool = Field(default=False, description="Halve the batch until it fits into memory.")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from unembed.errors import UnavailableError
 from unembed.training.corrupted_batch import BatchMaker
-from unembed.training.training_objective import Objective
 
 if TYPE_CHECKING:
     from unembed.training.training_run import TrainingRun
@@ -43,7 +42,7 @@ def _attempt(run: TrainingRun, make_batch: BatchMaker, indices: NDArray[np.int64
     moments = [torch.empty_like(p) for p in run.denoiser.parameters() for _ in range(2)]
     step = make_batch(0, [indices], run.rank).to(run.accelerator.device)
     with run.accelerator.autocast():
-        Objective(run.denoiser, run.config)(step)["loss"].backward()
+        run.objective()(step)["loss"].backward()
     del moments
 
 

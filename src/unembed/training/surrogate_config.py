@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -35,6 +35,10 @@ class SurrogateTrainConfig(BaseModel):
     hold: float = Field(default=0.4, ge=0, lt=1, description="Share of the run at the peak rate.")
     weight_decay: float = Field(default=0.01, ge=0, description="Decoupled decay of matrices.")
     ema: float = Field(default=0.999, ge=0, lt=1, description="Decay of the averaged weights, warmed up.")
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        default="auto",
+        description="fp32, bf16 (with float32 weights), or auto: bf16 where the device has it in hardware.",
+    )
     seed: int = Field(default=0, ge=0, description="Seed of everything.")
     log_every: int = Field(default=100, ge=1, description="Steps between log lines.")
     validate_every: int = Field(default=1000, ge=1, description="Steps between validations.")
@@ -48,4 +52,6 @@ class SurrogateTrainConfig(BaseModel):
     def lasting(self) -> dict[str, Any]:
         """What a resumed run must share."""
         free = {"data", "output", "log_every", "validate_every", "save_every"}
+        if self.precision == "auto":  # runs from before there was a choice have no such setting
+            free.add("precision")
         return {k: v for k, v in self.model_dump(mode="json").items() if k not in free}

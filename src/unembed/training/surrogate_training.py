@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 
 from unembed.encoders.bert import BertConfig, Run
 from unembed.encoders.fetch import require_fetched
@@ -28,13 +28,14 @@ from unembed.encoders.surrogate_encoder import (
 from unembed.errors import MismatchError, UsageError
 from unembed.storage import atomic_folder, folder_lock
 from unembed.training.batch_sampler import BatchSampler
+from unembed.training.bf16_layers import Bf16Layers
 from unembed.training.dataset import TrainingTexts, open_folders
 from unembed.training.ema import Average
 from unembed.training.log import RunLog
 from unembed.training.optimiser import rate_factor, set_rate
 from unembed.training.process import keep_freed_memory, stop_requests
 from unembed.training.surrogate_config import SurrogateTrainConfig
-from unembed.training.trainer_state import Progress, load_state, save_state
+from unembed.training.trainer_state import Progress, load_state, save_state, started
 
 VALIDATE = 2000  # texts
 
@@ -77,7 +78,9 @@ class _SurrogateRun:
         restored = load_state(
             config.output / "state", self.network, self.average.network, self.optimiser, self._identity
         )
-        self.progress = restored or Progress()
+        self.progress = started(restored, config.precision, torch.device("cpu"))
+        in_bf16 = self.progress.precision == "bf16"
+        self._learning: nn.Module = Bf16Layers(self.network) if in_bf16 else self.network
         self._log = RunLog(config.output, from_step=self.progress.step)
         self._began = time.monotonic() - self.progress.seconds
         self.sampler = BatchSampler(
@@ -88,14 +91,15 @@ class _SurrogateRun:
         """Forward, backward, clip, step, average; the loss."""
         step, texts = self.progress.step, self.sampler[self.progress.step]
         set_rate(self.optimiser, self.config, rate_factor(self.config, step, step / self.config.steps))
-        loss = _loss(self.network, self.corpus.train, texts)
+        loss = _loss(self._learning, self.corpus.train, texts)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
         self.average.update(self.network, step)
-        samples = self.progress.samples + sum(map(len, texts))
-        self.progress = Progress(step=step + 1, seconds=time.monotonic() - self._began, samples=samples)
+        samples, seconds = self.progress.samples + sum(map(len, texts)), time.monotonic() - self._began
+        done = {"step": step + 1, "seconds": seconds, "samples": samples}
+        self.progress = self.progress.model_copy(update=done)
         return loss.item()
 
     def report(self, loss: float) -> None:
@@ -208,7 +212,7 @@ def _decays(name: str, weight: Tensor) -> bool:
     return weight.ndim >= 2 and "words" not in name and "positions" not in name
 
 
-def _loss(network: SurrogateNetwork, texts: TrainingTexts, groups: list[np.ndarray]) -> Tensor:
+def _loss(network: nn.Module, texts: TrainingTexts, groups: list[np.ndarray]) -> Tensor:
     """One minus the mean cosine of a batch."""
     ids, runs, targets = [], [], []
     for group in groups:

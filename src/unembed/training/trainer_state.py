@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from unembed.errors import DataError, MismatchError
 from unembed.storage import atomic_write, differences, digest_bytes, read_checked, read_json, write_json
+from unembed.training.precision import Precision, Wanted, choose_precision
 
 LATEST = "latest.json"
 _START_AGAIN = "Start again in another folder, or restore this file from a copy."
@@ -35,6 +36,17 @@ class Progress(BaseModel):
     best: float | None = None  # of what the run selects by; higher is better
     since_best: int = 0  # validations without a better one
     batch: int | None = None  # the batch that was found to fit
+    precision: Precision | None = None  # that the run began with; None: before this was recorded
+
+
+def started(restored: Progress | None, wanted: Wanted, device: torch.device) -> Progress:
+    """Where a run begins or goes on. It goes on in the precision that it began with, on any processor."""
+    progress = restored or Progress()
+    if progress.precision is None:
+        # Before it was recorded, `auto` was float32 on every processor.
+        asked = wanted if restored is None or wanted != "auto" else "fp32"
+        progress = progress.model_copy(update={"precision": choose_precision(asked, device)})
+    return progress
 
 
 class Pointer(BaseModel):

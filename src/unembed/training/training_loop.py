@@ -24,8 +24,8 @@ from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import BatchMaker, mix_seed
 from unembed.training.largest_batch import largest_batch
 from unembed.training.optimiser import rate_factor, set_rate
+from unembed.training.precision import choose_precision
 from unembed.training.process import keep_freed_memory, stop_requests
-from unembed.training.training_objective import Objective
 from unembed.training.training_run import TrainingRun, Watcher
 
 # After this many gradients in a row that are not finite, the weights are to blame and not a batch.
@@ -59,7 +59,7 @@ def learn(run: TrainingRun, stop_requested: threading.Event) -> None:
         run.corpus.train, run.checkpoint.vocabulary, schedule_named(config.noise), config, run.counts
     )
     sampler = _sampler(run, make_batch)
-    objective, _ = run.accelerator.prepare(Objective(run.denoiser, config), run.optimiser)
+    objective, _ = run.accelerator.prepare(run.objective(), run.optimiser)
 
     skipped = 0  # updates in a row whose gradient was not finite
     stopping = _all_stop(run, run.finished())
@@ -81,7 +81,8 @@ def _sampler(run: TrainingRun, make_batch: BatchMaker) -> BatchSampler:
         run.progress = run.progress.model_copy(update={"batch": largest_batch(run, make_batch)})
     batch = run.progress.batch or config.batch
     parameters = sum(parameter.numel() for parameter in run.denoiser.parameters())
-    run.tell("start", {"texts": len(run.corpus.train), "parameters": parameters, "batch": batch})
+    start = {"texts": len(run.corpus.train), "parameters": parameters, "batch": batch}
+    run.tell("start", start | {"precision": run.precision})
     return BatchSampler(
         run.corpus.train.lengths,
         batch=batch,
@@ -168,16 +169,13 @@ def _finish(run: TrainingRun, *, stopped: bool) -> None:
 
 
 def make_accelerator(config: TrainConfig) -> Accelerator:
-    """Accelerate decides on devices and processes; bf16 where asked, or where the device has it."""
+    """Accelerate decides on devices and processes, and casts on a GPU; on the CPU `Bf16Layers` does that."""
     on_cpu = config.device == "cpu"
-    precision = "no"
-    if config.precision == "bf16":
-        precision = "bf16"
-    elif config.precision == "auto" and not on_cpu and torch.cuda.is_available():
-        precision = "bf16" if torch.cuda.is_bf16_supported() else "no"
+    gpu = None if on_cpu else torch.accelerator.current_accelerator(check_available=True)
+    casts = gpu is not None and choose_precision(config.precision, gpu) == "bf16"
     # The guidance's null vector takes part only when a sample was dropped.
     lenient = DistributedDataParallelKwargs(find_unused_parameters=True)
-    return Accelerator(cpu=on_cpu, mixed_precision=precision, kwargs_handlers=[lenient])
+    return Accelerator(cpu=on_cpu, mixed_precision="bf16" if casts else "no", kwargs_handlers=[lenient])
 
 
 def _all_stop(run: TrainingRun, stop: bool) -> bool:

@@ -10,8 +10,17 @@ from unembed.diffusion.loss import weighted_bound
 from unembed.model.denoiser import Denoiser, Prepared
 from unembed.model.fast.candidate_softmax import CandidateWeights
 from unembed.model.fast.tied_gradient import TiedGradient
+from unembed.training.bf16_layers import Bf16Layers
 from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
+from unembed.training.precision import Precision
+
+
+def make_objective(denoiser: Denoiser, config: TrainConfig, precision: Precision) -> nn.Module:
+    """The objective in this precision. Losses, norms and tables are float32 in either."""
+    objective = Objective(denoiser, config)
+    # Of the lexical head's last layer, as of the tokens' table, a step needs only the candidates' rows.
+    return objective if precision == "fp32" else Bf16Layers(objective, keep=("lexical.down",))
 
 
 class Objective(nn.Module):
@@ -84,15 +93,17 @@ class Objective(nn.Module):
         else:
             logits = candidates.readout(self.denoiser.features(h))  # [M, C]
             target = candidates.column[target]
-        return F.cross_entropy(logits if added is None else logits + added, target, reduction="none")
+        logits = logits.float() if added is None else logits + added
+        return F.cross_entropy(logits, target, reduction="none")
 
     def _tied_cross_entropy(self, h: Tensor, tie: TiedGradient, target: Tensor) -> Tensor:
         """The same where nothing is added to the logits: one fused call.  # [M]
 
         [MASK]'s row is ruled out by its bias; cutting it off would copy the whole matrix's gradient.
         """
-        bias = F.pad(self.denoiser.output_bias, (0, 1), value=-torch.inf)  # [V + 1]
-        features, weight = self.denoiser.features(h), tie.output()
+        features = self.denoiser.features(h)  # [M, D]
+        bias = F.pad(self.denoiser.output_bias, (0, 1), value=-torch.inf).to(features.dtype)  # [V + 1]
+        weight = tie.output(features.dtype)  # [V + 1, D]
         return F.linear_cross_entropy(features, weight, target, linear_bias=bias, reduction="none")
 
     def _head_losses(
@@ -104,12 +115,12 @@ class Objective(nn.Module):
             if denoiser.lexical is not None:
                 logits = None if parts is None else parts[number].lexical  # [H, V or C]
                 if logits is None:
-                    e = denoiser.standardise(heads.vectors)  # [H, vector_dim]
+                    e = denoiser.read(heads.vectors)  # [H, vector_dim]
                     logits = denoiser.lexical(e, None if candidates is None else candidates.lexical)
                 lexical.append(_lexical_loss(logits, heads, candidates))
             if denoiser.length_head is not None:
                 guess = denoiser.length_logits(heads.vectors)  # [H, max_length + 1]
-                surprise = F.cross_entropy(guess, heads.lengths, reduction="none")  # [H]
+                surprise = F.cross_entropy(guess.float(), heads.lengths, reduction="none")  # [H]
                 length.append((surprise * heads.share).sum())
         named = {"lexical": lexical, "length": length}
         return {name: torch.stack(values).sum() for name, values in named.items() if values}
@@ -120,6 +131,7 @@ def _lexical_loss(logits: Tensor, heads: HeadBatch, candidates: CandidateWeights
     entries, real = heads.entries, heads.real  # [H, L]
     columns = entries if candidates is None else candidates.column[entries]  # [H, L]
     rows = torch.arange(len(entries), device=entries.device)[:, None].expand_as(entries)
+    logits = logits.float()
     present = torch.zeros_like(logits)
     present[rows[real], columns[real]] = 1.0  # [H, V or C]
     loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [H]

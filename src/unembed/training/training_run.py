@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from torch import nn
 
 from unembed.data.prepared import PreparedData
 from unembed.model.checkpoint import Checkpoint
@@ -19,7 +20,9 @@ from unembed.training.ema import Average
 from unembed.training.fresh_model import build
 from unembed.training.log import RunLog, read_log
 from unembed.training.optimiser import make_optimiser
-from unembed.training.trainer_state import Progress, load_state, save_state
+from unembed.training.precision import Precision
+from unembed.training.trainer_state import Progress, load_state, save_state, started
+from unembed.training.training_objective import make_objective
 from unembed.training.validate import free_running, validation_bound
 from unembed.version import __version__
 
@@ -49,7 +52,7 @@ class TrainingRun:
         restored = load_state(
             self._states, self.denoiser, self.average.network, self.optimiser, self._identity
         )
-        self.progress = restored or Progress()
+        self.progress = started(restored, config.precision, accelerator.device)
         self.ended = any(
             line["kind"] == "end" and line["step"] == self.progress.step for line in read_log(config.output)
         )
@@ -57,6 +60,18 @@ class TrainingRun:
         self._began = time.monotonic() - self.progress.seconds
         if self.main:
             write_json(config.output / "train.json", config.model_dump(mode="json"))
+
+    @property
+    def precision(self) -> Precision:
+        """What this sitting computes in; on a GPU accelerate has decided."""
+        if self.accelerator.mixed_precision == "bf16":
+            return "bf16"
+        return (self.progress.precision or "fp32") if self.accelerator.device.type == "cpu" else "fp32"
+
+    def objective(self) -> nn.Module:
+        """What is minimised, in the run's precision; where accelerate casts, nothing else must."""
+        casts = self.accelerator.mixed_precision == "bf16"
+        return make_objective(self.denoiser, self.config, "fp32" if casts else self.precision)
 
     def tell(self, kind: str, figures: dict[str, Any]) -> None:
         """Log an event and pass it to the watcher; only the first process does."""

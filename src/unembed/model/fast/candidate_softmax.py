@@ -73,4 +73,4 @@ class CandidateWeights(NamedTuple):
 
     def readout(self, features: Tensor) -> Tensor:
         """`Denoiser.readout` of the candidates alone.  # [M, C]"""
-        return F.linear(features, self.token[:-1], self.bias)
+        return F.linear(features, self.token[:-1].to(features.dtype), self.bias.to(features.dtype))

@@ -20,9 +20,9 @@ class TiedGradient:
         self._weight = weight  # [V + 1, D]
         self.gradient: Tensor | None = None  # of the output, until the input has its own
 
-    def output(self) -> Tensor:
-        """The matrix, for the output layer.  # [V + 1, D]"""
-        out: Tensor = _Output.apply(self._weight, self)  # type: ignore[no-untyped-call]
+    def output(self, dtype: torch.dtype | None = None) -> Tensor:
+        """The matrix, for an output layer that computes in `dtype`.  # [V + 1, D]"""
+        out: Tensor = _Output.apply(self._weight, self, dtype or self._weight.dtype)  # type: ignore[no-untyped-call]
         return out
 
     def look_up(self, entries: Tensor) -> Tensor:
@@ -33,14 +33,14 @@ class TiedGradient:
 
 class _Output(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, tie: TiedGradient) -> Tensor:
-        ctx.tie = tie
-        return weight.view_as(weight)
+    def forward(ctx: Any, weight: Tensor, tie: TiedGradient, dtype: torch.dtype) -> Tensor:
+        ctx.tie, ctx.dtype = tie, weight.dtype
+        return weight.view_as(weight).to(dtype)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None]:
-        ctx.tie.gradient = gradients[0]
-        return None, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, None, None]:
+        ctx.tie.gradient = gradients[0].to(ctx.dtype)
+        return None, None, None
 
 
 class _Input(torch.autograd.Function):
