@@ -101,7 +101,10 @@ def cost(
         before, now = took if repetition % 2 == 0 else took[::-1]
         mine.append(now)
         ratios.append(before / now)
-    return {"ms": round(1000 * statistics.median(mine), 2), "times_as_fast": round(statistics.median(ratios), 2)}
+    return {
+        "ms": round(1000 * statistics.median(mine), 2),
+        "times_as_fast": round(statistics.median(ratios), 2),
+    }
 
 
 def measure(options: argparse.Namespace) -> None:

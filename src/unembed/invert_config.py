@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from typing_extensions import Self
@@ -12,6 +12,23 @@ from unembed.errors import UsageError
 from unembed.validation import one_line
 
 DEFAULT_STRATEGY = "confidence"
+# The strategies that may reveal any number of tokens per pass; the others have numbers of steps of their own.
+PARALLEL = frozenset({"confidence", "entropy-bound", "guided"})
+
+
+class Effort(NamedTuple):
+    """What a quality stands for; benchmarks/frontier.py measured them (docs/speed.md)."""
+
+    steps: int
+    num_lengths: int
+    hypotheses: int
+
+
+QUALITIES: dict[str, Effort] = {
+    "fast": Effort(steps=8, num_lengths=1, hypotheses=1),
+    "balanced": Effort(steps=8, num_lengths=5, hypotheses=5),
+    "best": Effort(steps=16, num_lengths=5, hypotheses=20),
+}
 
 
 class InversionOptions(BaseModel):
@@ -39,9 +56,23 @@ class InversionOptions(BaseModel):
         description="Encoder that guides a search: a name, a folder, or 'surrogate'. "
         "Default: the one that the model was trained for.",
     )
-    steps: int | None = Field(None, ge=1, description="Forward passes per text. Default: one per token.")
+    quality: Literal["fast", "balanced", "best"] = Field(
+        "balanced",
+        description="How much work a text is worth: sets steps, num_lengths and hypotheses where they are "
+        "not given. docs/speed.md has what each gains and costs.",
+    )
+    steps: int | None = Field(
+        None,
+        ge=1,
+        description="Forward passes per length, at most one per token. Default: what the quality says, or "
+        "the strategy's own number.",
+    )
     n_best: int = Field(1, ge=1, description="Texts per vector.")
-    hypotheses: int = Field(5, ge=1, description="Texts per vector among which the surrogate chooses.")
+    hypotheses: int | None = Field(
+        None,
+        ge=1,
+        description="Texts per vector among which the surrogate chooses. Default: what the quality says.",
+    )
     ranking: Literal["auto", "score", "surrogate"] = Field(
         "auto",
         description="What chooses among a vector's hypotheses: the model's own score, or a surrogate of the "
@@ -51,7 +82,11 @@ class InversionOptions(BaseModel):
         "auto",
         description="Precision of matrix products on a CPU. auto: bf16 where the processor has it.",
     )
-    num_lengths: int = Field(5, ge=1, description="Lengths to try where the length is not known.")
+    num_lengths: int | None = Field(
+        None,
+        ge=1,
+        description="Lengths to try where the length is not known. Default: what the quality says.",
+    )
     guidance: float = Field(
         0.0,
         ge=0,
@@ -78,6 +113,19 @@ class InversionOptions(BaseModel):
                 raise ValueError(f"{current} is given twice")
             out[current] = value
         return out
+
+    def effort(self, strategy: str | None = None) -> tuple[int | None, int, int]:
+        """Steps, lengths and hypotheses: those that were given, else what the quality says.
+
+        Steps are None for a strategy with a number of its own.
+        """
+        usual = QUALITIES[self.quality]
+        parallel = (strategy or self.strategy) in PARALLEL
+        return (
+            self.steps or (usual.steps if parallel else None),
+            self.num_lengths or usual.num_lengths,
+            self.hypotheses or usual.hypotheses,
+        )
 
     @property
     def key(self) -> str:

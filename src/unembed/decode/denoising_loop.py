@@ -245,7 +245,7 @@ def decode_all(
     others_log_prob = log_prob[:, None].repeat(1, decoder.width - 1, 1)
     passes = torch.zeros(count, dtype=torch.long, device=vectors.device)
     traces: dict[int, tuple[Tensor, ...]] = {}
-    for rows in _like_lengths(lengths, batch):
+    for rows in like_lengths(lengths, batch):
         length = int(lengths[rows].max())
         part = decode(
             denoiser,
@@ -270,7 +270,7 @@ def decode_all(
     return Decoded(tokens, log_prob, lengths, passes, in_order, others, others_log_prob)
 
 
-def _like_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
+def like_lengths(lengths: Tensor, batch: int) -> Iterator[Tensor]:
     """Rows of like lengths, at most `batch` at a time, the shortest first.  # [R] each
 
     A pass over few tokens costs much the same whatever their number, so a small batch takes in longer texts;

@@ -62,13 +62,15 @@ def invert_batch(
     """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them.
 
     With a `surrogate` of the encoder, the best of a vector's hypotheses is the one whose vector comes
-    nearest by it. `observe` sees the steps of one candidate length after the other. A vector that it gives up before
+    nearest by it. `observe` sees the steps of all candidate lengths. A vector that it gives up before
     any of its lengths is done has an empty text.
     """
     if not len(batch):
         return []
     denoiser = checkpoint.denoiser
     device = denoiser.output_bias.device
+    steps, num_lengths, hypotheses = config.effort(decoder.name)
+    config = config.model_copy(update={"steps": steps})
     vectors = torch.from_numpy(np.ascontiguousarray(batch)).to(device)  # [n, D]
     owner = torch.arange(len(batch))  # [J] whose candidate a job is
     length_log_prob = torch.zeros(len(batch))  # [J]
@@ -77,8 +79,8 @@ def invert_batch(
         lengths = torch.full((len(batch),), denoiser.config.max_length)
     elif lengths is None:
         logits = denoiser.length_logits(vectors).cpu()  # [n, max_length + 1]
-        owner, lengths, length_log_prob = likely_lengths(logits, config.num_lengths)
-    hypotheses = max(config.n_best, config.hypotheses if surrogate is not None else 1)
+        owner, lengths, length_log_prob = likely_lengths(logits, num_lengths)
+    hypotheses = max(config.n_best, hypotheses if surrogate is not None else 1)
     if decoder.width == 1 and hypotheses > 1:
         needed = _needed(hypotheses, owner)  # [n]
         if bool((needed != needed[0]).any()):

@@ -8,18 +8,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unembed.decode.base import PADDING
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import MASK, Entries
 
 
-def as_tokens(checkpoint: Checkpoint, texts: Sequence[Entries]) -> Tensor:  # [n, L]
-    """Texts of one length, with the model's own mask, and closed where the model ends texts itself."""
+def as_tokens(checkpoint: Checkpoint, texts: Sequence[Entries]) -> tuple[Tensor, Tensor]:
+    """Texts with the model's own mask, padded to one length; and how many tokens the model sees of each.
+
+    Where the model ends texts itself they are closed, and all of its length.  # [n, L], [n]
+    """
     config, vocabulary = checkpoint.config.denoiser, checkpoint.vocabulary
-    entries = np.array(texts, dtype=np.int64)  # [n, length]
+    lengths = np.array([len(text) for text in texts])  # [n]
+    entries = np.full((len(texts), lengths.max()), PADDING, dtype=np.int64)  # [n, longest]
+    for row, text in enumerate(texts):
+        entries[row, : len(text)] = text
     if vocabulary.fixed_length:
-        entries = vocabulary.close(entries, np.full(len(texts), entries.shape[1]), config.max_length)
+        entries = vocabulary.close(entries, lengths, config.max_length)
+        lengths[:] = config.max_length
+    device = checkpoint.denoiser.output_bias.device
     tokens = torch.from_numpy(np.where(entries == MASK, config.mask_id, entries))
-    return tokens.to(checkpoint.denoiser.output_bias.device)
+    return tokens.to(device), torch.from_numpy(lengths).to(device)
 
 
 def banned_entries(checkpoint: Checkpoint) -> list[int]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from unembed.decode.base import BaseDecoder, State, largest, share_now, spread
 from unembed.decode.choose import sampled
-from unembed.decode.denoising_loop import decode
+from unembed.decode.denoising_loop import decode, like_lengths
 from unembed.invert_config import InversionOptions
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import MASK, Entries
@@ -55,22 +55,21 @@ def refill(
     filled = list(texts)
     passes = np.zeros(len(texts), dtype=np.int64)
     masked = [row for row, text in enumerate(texts) if MASK in text]
-    for length in sorted({len(texts[row]) for row in masked}):
-        bucket = [row for row in masked if len(texts[row]) == length]
-        for first in range(0, len(bucket), batch):
-            rows = bucket[first : first + batch]
-            decoded = decode(
-                checkpoint.denoiser,
-                torch.from_numpy(vectors[rows]).to(device),
-                torch.full((len(rows),), length, device=device),
-                Refill(temperature),
-                # The KV cache is an approximation that the encoder judges like everything else.
-                InversionOptions(steps=steps, kv_cache=True),
-                seeds=seeds[rows].to(device),
-                banned=banned_entries(checkpoint),
-                start=as_tokens(checkpoint, [texts[row] for row in rows]),
-            )
-            passes[rows] = decoded.forward_passes.cpu().numpy()
-            for row, tokens in zip(rows, decoded.tokens[:, :length].tolist(), strict=True):
-                filled[row] = tuple(tokens)
+    for part in like_lengths(torch.tensor([len(texts[row]) for row in masked], dtype=torch.long), batch):
+        rows = [masked[index] for index in part.tolist()]
+        start, lengths = as_tokens(checkpoint, [texts[row] for row in rows])
+        decoded = decode(
+            checkpoint.denoiser,
+            torch.from_numpy(vectors[rows]).to(device),
+            lengths,
+            Refill(temperature),
+            # The KV cache is an approximation that the encoder judges like everything else.
+            InversionOptions(steps=steps, kv_cache=True),
+            seeds=seeds[rows].to(device),
+            banned=banned_entries(checkpoint),
+            start=start,
+        )
+        passes[rows] = decoded.forward_passes.cpu().numpy()
+        for row, tokens in zip(rows, decoded.tokens.tolist(), strict=True):
+            filled[row] = tuple(tokens[: len(texts[row])])
     return filled, passes

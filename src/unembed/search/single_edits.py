@@ -99,12 +99,11 @@ class SingleEdits:
             for row in _masked(number, text, max_length, grow=length is None)
         ]
         found: list[dict[Entries, Neighbour]] = [{} for _ in texts]
-        for size in sorted({len(row.entries) for row in rows}):
-            for part in _parts([row for row in rows if len(row.entries) == size]):
-                asked = [(row.parent, gap) for row in part for gap in row.gaps]
-                for (parent, gap), answer in zip(asked, self._ask(part, texts, targets), strict=True):
-                    for one in _at_gap(texts[parent], gap, answer, shrink=lengths[parent] is None):
-                        found[parent].setdefault(one.entries, one)
+        for part in _parts(rows):
+            asked = [(row.parent, gap) for row in part for gap in row.gaps]
+            for (parent, gap), answer in zip(asked, self._ask(part, texts, targets), strict=True):
+                for one in _at_gap(texts[parent], gap, answer, shrink=lengths[parent] is None):
+                    found[parent].setdefault(one.entries, one)
         passes = Counter(row.parent for row in rows)
         return [
             Neighbours([one for one in some.values() if one.entries != text], passes[number])
@@ -115,21 +114,22 @@ class SingleEdits:
     def _ask(
         self, rows: Sequence[_Row], texts: Sequence[Entries], targets: NDArray[np.float32]
     ) -> list[_Answer]:
-        """What could come at each mask of these sequences of one length."""
+        """What could come at each mask of these sequences."""
         denoiser, banned = self.checkpoint.denoiser, banned_entries(self.checkpoint)
-        tokens = as_tokens(self.checkpoint, [row.entries for row in rows])  # [m, L]
+        tokens, lengths = as_tokens(self.checkpoint, [row.entries for row in rows])  # [m, L], [m]
         wanted = tokens == denoiser.config.mask_id  # [m, L]
-        # A vector is read once, however many positions of its text are masked.
-        parents = sorted({row.parent for row in rows})
-        owner = torch.tensor([parents.index(row.parent) for row in rows], device=tokens.device)  # [m]
+        # A vector is read once for each length, however many positions of its text are masked.
+        kinds = [(row.parent, length) for row, length in zip(rows, lengths.tolist(), strict=True)]
+        numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        owner = torch.tensor([numbers[kind] for kind in kinds], device=tokens.device)  # [m]
         model = ConditionedDenoiser.read(
             denoiser,
-            torch.from_numpy(targets[parents]).to(tokens.device),
-            torch.full((len(parents),), tokens.shape[1], device=tokens.device),
+            torch.from_numpy(targets[[parent for parent, _ in numbers]]).to(tokens.device),
+            torch.tensor([length for _, length in numbers], device=tokens.device),
             banned,
             0.0,
         )
-        logits = model.select(owner).logits(tokens, wanted.float().mean(dim=1), wanted)  # [masks, V]
+        logits = model.select(owner).logits(tokens, wanted.sum(dim=1) / lengths, wanted)  # [masks, V]
         logits = logits - logits.logsumexp(dim=1, keepdim=True)
         count = min(self.words_per_position + 1, logits.shape[1] - len(banned))
         top, word = logits.topk(count, dim=1)  # [masks, count]
@@ -137,10 +137,10 @@ class SingleEdits:
             _Answer(dict(zip(*some, strict=True)), {})
             for some in zip(word.tolist(), top.tolist(), strict=True)
         ]
-        lexical = model.reading.prepared.lexical  # [parents, V]
+        lexical = model.reading.prepared.lexical  # [kinds, V]
         if self.missing_words and lexical is not None:
             mask_owner = owner[wanted.nonzero()[:, 0]]  # [masks]
-            for number, parent in enumerate(parents):
+            for (parent, _), number in numbers.items():
                 mine = (mask_owner == number).nonzero().squeeze(1)  # [k]
                 lacking = self._lacking(lexical[number], [*texts[parent], *banned])  # [missing_words]
                 _put_where_they_fit(lacking, mine, logits, out)
