@@ -2,21 +2,25 @@
 
     python benchmarks/decode.py                                both shapes, all strategies
     python benchmarks/decode.py --shape paper --strategies confidence,euler --repeat 3
+    python benchmarks/decode.py --shape paper --strategies confidence --precision fp32,bf16,int8
     python benchmarks/decode.py --json
     OMP_NUM_THREADS=1 python benchmarks/decode.py --clock cpu     where other work shares the machine
 
 The naive loop is what one writes first: one sequence at a time, the condition computed again in every
 step, logits at every position, plain PyTorch layers. It asks the same decoder and gives the same tokens
-as exact decoding, which is checked. "saving" is decoding with its two approximations, a KV cache and a
-shortlist; what they cost in accuracy is measured by benchmarks/saving.py. The naive loop's
+as exact decoding in float32, which is checked. "saving" is decoding with its two approximations, a KV cache
+and a shortlist; what they cost in accuracy is measured by benchmarks/saving.py. The naive loop's
 rate does not depend on how many sequences there are, so few are timed. Repetitions alternate the order
 (naive, one, many, saving; then backwards), because a busy machine drifts; the ratios are medians over the
 repetitions, each of timings that lie next to each other. Weights are random: speed does not depend on them.
+"share of peak" is the arithmetic of the matrix products that exact decoding of many needs, per second, over
+what a large product reaches in that precision.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import time
@@ -26,6 +30,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from kernels import peak
+from unembed.compute.precision import Precision, choose_precision, computing
 from unembed.decode import DECODERS, Decoder, State, decode, make_decoder
 from unembed.invert_config import InversionOptions
 from unembed.model.config import BlockConfig, DenoiserConfig
@@ -64,9 +70,10 @@ def naive(denoiser: Denoiser, vectors: Tensor, length: int, decoder: Decoder, st
         state = State(
             tokens=torch.full((1, length), denoiser.config.mask_id),
             log_prob=torch.zeros(1, length),
+            lengths=torch.tensor([length]),
             seeds=torch.tensor([number]),
             mask_id=denoiser.config.mask_id,
-            steps=decoder.passes(length, steps),
+            steps=torch.tensor([decoder.passes(length, steps)]),
         )
         while bool(state.masked.any()):
             prepared = denoiser.prepare(vector[None], torch.tensor([length]))
@@ -86,12 +93,14 @@ def ours(
     decoder: Decoder,
     steps: int | None,
     *,
+    precision: Precision = "fp32",
     kv_cache: bool = False,
     shortlist: int = 0,
 ) -> Tensor:
     lengths, seeds = torch.full((len(vectors),), length), torch.arange(len(vectors))
     options = InversionOptions(steps=steps, kv_cache=kv_cache, shortlist=shortlist)
-    return decode(denoiser, vectors, lengths, decoder, options, seeds=seeds).tokens
+    with computing(precision):
+        return decode(denoiser, vectors, lengths, decoder, options, seeds=seeds).tokens
 
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -103,7 +112,19 @@ def rate(work: Callable[[], object], sequences: int, clock: Callable[[], float])
     return sequences / (clock() - start)
 
 
-def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denoiser) -> dict[str, object]:
+def operations(denoiser: Denoiser, length: int, decoder: Decoder, steps: int | None) -> float:
+    """Of the matrix products per sequence, for a decoder that reveals evenly and reads at all masks."""
+    config = denoiser.config
+    width, passes = config.block.hidden, decoder.passes(length, steps)
+    block = 2 * (4 * width * width + 2 * width * config.block.ffn)  # per token
+    left = [length - length * done // passes for done in range(passes)]  # masks before each pass
+    head = 2 * width * config.vocabulary
+    return sum(length * block * config.layers + masks * head for masks in left)
+
+
+def measure(
+    shape: str, name: str, precision: Precision, options: argparse.Namespace, denoiser: Denoiser
+) -> dict[str, object]:
     """Sequences per second of one strategy: naive, one by one, many at once; the latter also saving."""
     length, decoder = LENGTHS[shape], make_decoder(name)
     vectors = torch.nn.functional.normalize(
@@ -117,7 +138,10 @@ def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denois
 
     def run(some: Tensor, saving: bool) -> Tensor:
         shortlist = options.shortlist if saving else 0
-        return ours(denoiser, some, length, decoder, options.steps, kv_cache=saving, shortlist=shortlist)
+        return ours(
+            denoiser, some, length, decoder, options.steps,
+            precision=precision, kv_cache=saving, shortlist=shortlist,
+        )  # fmt: skip
 
     def run_one(saving: bool) -> Tensor:
         return torch.cat([run(one[None], saving) for one in few])
@@ -142,10 +166,14 @@ def measure(shape: str, name: str, options: argparse.Namespace, denoiser: Denois
     row: dict[str, object] = {
         "shape": shape,
         "strategy": name,
+        "precision": precision,
         "passes": decoder.passes(length, options.steps),
     }
     for key, values in rates.items():
         row[f"{key}_per_s"] = round(statistics.median(values), 3)
+    if decoder.asks_all:
+        needed = operations(denoiser, length, decoder, options.steps) * statistics.median(rates["many"])
+        row["many_share_of_peak"] = round(needed / peak(precision), 3)
     if "naive" in rates:
         for key in (key for key in rates if key != "naive"):
             pairs = zip(rates[key], rates["naive"], strict=True)
@@ -159,6 +187,9 @@ def main() -> None:
     )
     parser.add_argument("--shape", choices=[*SHAPES, "both"], default="both")
     parser.add_argument("--strategies", default="all", help="names with commas between [default: all]")
+    parser.add_argument(
+        "--precision", default="auto", help="with commas between: fp32, bf16, int8 [default: %(default)s]"
+    )
     parser.add_argument("--steps", type=int, default=8, help="forward passes [default: %(default)s]")
     parser.add_argument("--batch", type=int, default=64, help="the many [default: %(default)s]")
     parser.add_argument(
@@ -177,8 +208,9 @@ def main() -> None:
     machine = {"threads": torch.get_num_threads(), "clock": options.clock}
     names = list(DECODERS) if options.strategies == "all" else options.strategies.split(",")
     ways = ("one", "one_saving", "many", "many_saving")
-    columns = ["shape", "strategy", "passes", "naive_per_s", *(f"{way}_per_s" for way in ways)]
-    columns += [f"{way}_over_naive" for way in ways]
+    columns = ["shape", "strategy", "precision", "passes", "naive_per_s", *(f"{way}_per_s" for way in ways)]
+    columns += [*(f"{way}_over_naive" for way in ways), "many_share_of_peak"]
+    precisions = [choose_precision(one) for one in options.precision.split(",")]
     if not options.json:
         print(
             f"torch {torch.__version__}, {torch.get_num_threads()} threads, "
@@ -187,8 +219,8 @@ def main() -> None:
         print("  ".join(f"{column:>22}" for column in columns))
     for shape in SHAPES if options.shape == "both" else [options.shape]:
         denoiser = build(SHAPES[shape])
-        for name in names:
-            row = measure(shape, name, options, denoiser)
+        for name, precision in itertools.product(names, dict.fromkeys(precisions)):
+            row = measure(shape, name, precision, options, denoiser)
             if options.json:
                 print(
                     json.dumps({**row, "batch": options.batch, **machine}),

@@ -11,6 +11,10 @@ from typing_extensions import Self
 from unembed.errors import UsageError
 from unembed.validation import one_line
 
+Quality = Literal["fast", "balanced", "best"]
+Ranking = Literal["auto", "score", "surrogate"]
+PrecisionChoice = Literal["auto", "fp32", "bf16", "int8"]
+
 DEFAULT_STRATEGY = "confidence"
 # The strategies that may reveal any number of tokens per pass; the others have numbers of steps of their own.
 PARALLEL = frozenset({"confidence", "entropy-bound", "guided"})
@@ -24,7 +28,7 @@ class Effort(NamedTuple):
     hypotheses: int
 
 
-QUALITIES: dict[str, Effort] = {
+QUALITIES: dict[Quality, Effort] = {
     "fast": Effort(steps=8, num_lengths=1, hypotheses=1),
     "balanced": Effort(steps=8, num_lengths=5, hypotheses=5),
     "best": Effort(steps=16, num_lengths=5, hypotheses=20),
@@ -56,7 +60,7 @@ class InversionOptions(BaseModel):
         description="Encoder that guides a search: a name, a folder, or 'surrogate'. "
         "Default: the one that the model was trained for.",
     )
-    quality: Literal["fast", "balanced", "best"] = Field(
+    quality: Quality = Field(
         "balanced",
         description="How much work a text is worth: sets steps, num_lengths and hypotheses where they are "
         "not given. docs/speed.md has what each gains and costs.",
@@ -73,12 +77,12 @@ class InversionOptions(BaseModel):
         ge=1,
         description="Texts per vector among which the surrogate chooses. Default: what the quality says.",
     )
-    ranking: Literal["auto", "score", "surrogate"] = Field(
+    ranking: Ranking = Field(
         "auto",
         description="What chooses among a vector's hypotheses: the model's own score, or a surrogate of the "
         "encoder (no encoder call). auto: the surrogate where the model brings one.",
     )
-    precision: Literal["auto", "fp32", "bf16", "int8"] = Field(
+    precision: PrecisionChoice = Field(
         "auto",
         description="Precision of matrix products on a CPU. auto: bf16 where the processor has it.",
     )

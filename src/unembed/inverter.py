@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unembed.compute.precision import choose_precision, computing
+from unembed.compute.precision import Precision, choose_precision, computing
 from unembed.decode.observer import Observer, SearchProgress, Update
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.strategy import InversionRun, Strategy
@@ -248,6 +248,10 @@ class Inverter:
         prefilter = self.surrogate if self.has_surrogate and config.encoder != SURROGATE else None
         return InversionRun(self.checkpoint, config, observe, judge, prefilter, self.phrases)
 
+    def precision(self, config: InvertConfig | None = None) -> Precision:
+        """The precision that it computes in on this processor, by a configuration or by default."""
+        return choose_precision((config or InvertConfig()).precision, self.device)
+
     def _ranks_by_surrogate(self, config: InvertConfig) -> bool:
         """Whether a surrogate chooses among the hypotheses; one that is asked for by name must be there."""
         if config.ranking == "surrogate" and not self.has_surrogate:
@@ -278,7 +282,7 @@ class Inverter:
             if lengths is not None:
                 lengths = lengths[torch.from_numpy(good)]
             run.rows = (first + good.nonzero()[0]).tolist()
-            with computing(choose_precision(config.precision, self.device)):
+            with computing(self.precision(config)):
                 found = iter(strategy.invert(run, batch[good], lengths))
             for reason in reasons:
                 yield next(found) if reason is None else _not_inverted(reason)

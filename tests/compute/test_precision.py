@@ -39,6 +39,35 @@ def test_elsewhere_than_on_a_cpu_it_is_float32(wanted: str) -> None:
     assert choose_precision(wanted, torch.device("meta"), NEW) == "fp32"
 
 
+@pytest.mark.parametrize(
+    ("avx512_bf16", "amx", "vnni", "expected"),
+    [
+        (False, False, False, OLD),
+        (False, False, True, VNNI),
+        (True, False, True, NEW),
+        (False, True, False, NEW),
+    ],
+)
+def test_amx_is_as_good(
+    monkeypatch: pytest.MonkeyPatch, avx512_bf16: bool, amx: bool, vnni: bool, expected: Processor
+) -> None:
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    answers = {
+        "_is_avx512_bf16_supported": avx512_bf16,
+        "_is_amx_tile_supported": amx,
+        "_is_vnni_supported": vnni,
+    }
+    for question, answer in answers.items():
+        monkeypatch.setattr(torch.cpu, question, lambda answer=answer: answer)
+    assert Processor.detect() == expected
+
+
+def test_a_torch_that_cannot_tell_means_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "cpu", object())
+    assert Processor.detect() == OLD
+
+
 def test_the_precision_holds_within_its_context() -> None:
     assert current_precision() is None
     with computing("bf16"):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from unembed.compute.precision import Processor, choose_precision, computing
 from unembed.encoders import Encoder, locations
 from unembed.encoders.bert import load_bert
 from unembed.encoders.minilm import DIGEST, MAX_TOKENS, PACKAGE, load, load_folder
@@ -113,3 +114,21 @@ def test_the_pull_is_the_cosines_gradient(minilm):
     after = minilm.encode(texts[:1])[0] @ targets[0]
     words[ids[place]] -= torch.from_numpy(step)
     assert after - before == pytest.approx(float(step @ pulls[0].gradient[place]), rel=0.1)
+
+
+def test_the_encoder_that_judges_is_exact_whatever_is_computed_around_it(bundled):
+    texts = ["A quiet house near the sea.", "Please call Maria."]
+    exact = bundled.encoder.encode(texts)
+    for precision in ("fp32", "bf16", "int8"):
+        with computing(choose_precision(precision)):
+            assert np.array_equal(bundled.encoder.encode(texts), exact)
+
+
+@pytest.mark.skipif(not Processor.here().bf16, reason="this processor has no bf16")
+def test_a_surrogate_is_computed_in_the_precision_around_it(bundled):
+    texts = ["A quiet house near the sea.", "Please call Maria."]
+    exact = bundled.surrogate.encode(texts)
+    with computing("bf16"):
+        rounded = bundled.surrogate.encode(texts)
+    assert not np.array_equal(rounded, exact)
+    assert np.allclose(rounded, exact, atol=5e-3)

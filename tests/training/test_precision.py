@@ -8,10 +8,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from unembed.compute.precision import Processor
 from unembed.model.checkpoint import Checkpoint
-from unembed.training import precision, trainer_state
+from unembed.training import trainer_state
 from unembed.training.log import read_log
-from unembed.training.precision import choose_precision, processor_has_bf16
+from unembed.training.precision import choose_precision
 from unembed.training.surrogate_config import SurrogateTrainConfig
 from unembed.training.surrogate_training import train_surrogate
 from unembed.training.trainer_state import Progress, started
@@ -22,9 +23,8 @@ CPU = torch.device("cpu")
 PAPER = {"length": "fixed", "lexical_hidden": 0, "memory": 0, "candidates": 0, "head_batch": 0, "groups": 1}
 
 
-def processor_with(monkeypatch, *, avx512_bf16, amx):
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512_bf16)
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+def processor_with(monkeypatch, *, bf16):
+    monkeypatch.setattr(Processor, "here", lambda: Processor(vnni=True, bf16=bf16))
 
 
 def logged(config, kind="train"):
@@ -88,36 +88,28 @@ def test_what_is_saved_is_float32(toy_config):
     assert {weight.dtype for weight in saved.parameters()} == {torch.float32}
 
 
-@pytest.mark.parametrize(
-    ("avx512_bf16", "amx", "expected"),
-    [(False, False, "fp32"), (True, False, "bf16"), (False, True, "bf16")],
-)
-def test_auto_takes_what_the_processor_has(monkeypatch, avx512_bf16, amx, expected):
-    processor_with(monkeypatch, avx512_bf16=avx512_bf16, amx=amx)
+@pytest.mark.parametrize(("bf16", "expected"), [(False, "fp32"), (True, "bf16")])
+def test_auto_takes_what_the_processor_has(monkeypatch, bf16, expected):
+    processor_with(monkeypatch, bf16=bf16)
     assert choose_precision("auto", CPU) == expected
     assert choose_precision("fp32", CPU) == "fp32"
     assert choose_precision("bf16", CPU) == "bf16"
     assert choose_precision("auto", torch.device("mps")) == "fp32"
 
 
-def test_a_torch_that_cannot_tell_means_float32(monkeypatch):
-    monkeypatch.setattr(precision.torch, "cpu", object())
-    assert not processor_has_bf16()
-
-
 @pytest.mark.parametrize("begun", ["fp32", "bf16"])
 def test_a_run_goes_on_in_the_precision_that_it_began_with(toy_config, monkeypatch, begun):
     config = toy_config.model_copy(update={"precision": "auto", "steps": 4})
-    processor_with(monkeypatch, avx512_bf16=begun == "bf16", amx=False)
+    processor_with(monkeypatch, bf16=begun == "bf16")
     with pytest.raises(KeyboardInterrupt):
         train(config, stop_at(2))
-    processor_with(monkeypatch, avx512_bf16=begun == "fp32", amx=False)  # moved to the other machine
+    processor_with(monkeypatch, bf16=begun == "fp32")  # moved to the other machine
     train(config)
     assert [line["precision"] for line in logged(config, "start")] == [begun, begun]
 
 
 def test_states_from_before_it_was_recorded_go_on_in_float32(monkeypatch):
-    processor_with(monkeypatch, avx512_bf16=True, amx=False)
+    processor_with(monkeypatch, bf16=True)
     assert started(None, "auto", CPU).precision == "bf16"
     assert started(Progress(step=5), "auto", CPU) == Progress(step=5, precision="fp32")
     assert started(Progress(step=5), "bf16", CPU) == Progress(step=5, precision="bf16")

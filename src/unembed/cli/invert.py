@@ -199,13 +199,14 @@ def _round_trip(
             say(f"Note: this text has {len(ids)} tokens, and the model writes at most {inverter.max_length}.")
     with _search_bar(config, vectors=len(texts), quiet=as_json) as bar:
         trips = inverter.round_trip(texts, config, observe=bar)
+    precision = inverter.precision(config)
     for trip in trips:
         if watch and trip.inversion.trace is not None:
             round_trip.play(trip.inversion)
         if as_json:
-            click.echo(json.dumps(round_trip.as_json(trip, config), ensure_ascii=False))
+            click.echo(json.dumps(round_trip.as_json(trip, config, precision), ensure_ascii=False))
         else:
-            round_trip.show(trip, config)
+            round_trip.show(trip, config, precision)
     if interrupts.seen:
         say("Interrupted: these are the nearest texts so far.")
         sys.exit(INTERRUPTED)

@@ -33,7 +33,7 @@ def agreeing(original: str, recovered: str) -> tuple[list[tuple[int, int]], int]
     return [ours[index].span() for index in agree], len(theirs)
 
 
-def as_json(trip: RoundTrip, config: InvertConfig) -> dict[str, Any]:
+def as_json(trip: RoundTrip, config: InvertConfig, precision: str) -> dict[str, Any]:
     """One JSON object."""
     from unembed.vectors.results import as_row
 
@@ -50,7 +50,9 @@ def as_json(trip: RoundTrip, config: InvertConfig) -> dict[str, Any]:
         "words": words,
         **row,
         "strategy": config.strategy,
-        "steps": config.steps,
+        "quality": config.quality,
+        "steps": config.effort()[0],
+        "precision": precision,
         "seconds": round(trip.seconds, 4),
     }
 
@@ -64,7 +66,7 @@ def mark(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return out + text[end:]
 
 
-def show(trip: RoundTrip, config: InvertConfig) -> None:
+def show(trip: RoundTrip, config: InvertConfig, precision: str) -> None:
     """Both texts, one above the other, and the figures."""
     result = trip.inversion
     spans, words = agreeing(trip.text, result.text)
@@ -76,8 +78,8 @@ def show(trip: RoundTrip, config: InvertConfig) -> None:
         click.echo(f"  {other.score:8.2f} {other.text}")
     click.echo(
         f"           {len(spans)} of {words} words agree, cosine {trip.cosine:.3f}, "
-        f"score {result.score:.2f}, {config.strategy}, {calls}{result.forward_passes} passes, {length}, "
-        f"{trip.seconds:.2f} s"
+        f"score {result.score:.2f}, {config.strategy}, ranked by {result.ranked_by}, "
+        f"{calls}{result.forward_passes} passes, {length}, {precision}, {trip.seconds:.2f} s"
     )
 
 

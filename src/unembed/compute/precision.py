@@ -16,8 +16,9 @@ from typing import Literal
 
 import torch
 
+from unembed.invert_config import PrecisionChoice
+
 Precision = Literal["fp32", "bf16", "int8"]
-PrecisionChoice = Literal["auto", "fp32", "bf16", "int8"]
 
 # What oneDNN may use by ONEDNN_MAX_CPU_ISA, where it names less than AVX-512 with VNNI and bf16.
 _WITHOUT_VNNI = {"SSE41", "AVX", "AVX2", "AVX512_CORE"}
@@ -34,7 +35,12 @@ class Processor:
     @classmethod
     @cache
     def here(cls) -> Processor:
-        """This machine's, less what the environment forbids (`ONEDNN_MAX_CPU_ISA`, `ATEN_CPU_CAPABILITY`)."""
+        """This machine's; it is asked once."""
+        return cls.detect()
+
+    @classmethod
+    def detect(cls) -> Processor:
+        """What torch sees, less what `ONEDNN_MAX_CPU_ISA` and `ATEN_CPU_CAPABILITY` forbid."""
         allowed = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper()
         wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
         amx = _has("_is_amx_tile_supported")

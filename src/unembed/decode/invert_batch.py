@@ -108,7 +108,8 @@ def invert_batch(
         near = surrogate_cosines(surrogate, texts, batch[[int(owner[one.job]) for one in candidates]])
         values = [cosine + SCORE_WEIGHT * value for cosine, value in zip(near, values, strict=True)]
     ranked = [_Ranked(*item) for item in zip(candidates, texts, values, strict=True)]
-    return _rank(checkpoint, decoded, owner, ranked, config.n_best, length_known)
+    found = _rank(checkpoint, decoded, owner, ranked, config.n_best, length_known)
+    return found if surrogate is None else [replace(one, ranked_by="surrogate") for one in found]
 
 
 def _needed(n_best: int, owner: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 MASK = "░"
 
@@ -35,6 +36,9 @@ class Advance:
     score: float | None = None  # log-probability by the model, where it was asked
 
 
+RankedBy = Literal["score", "surrogate", "encoder"]
+
+
 @dataclass(frozen=True)
 class Inversion:
     """What was read out of one vector."""
@@ -51,4 +55,5 @@ class Inversion:
     advances: tuple[Advance, ...] = ()  # every time that the search found a nearer text
     at_calls: tuple[Advance, ...] = ()  # the best text at each number of calls that `report_at` names
     log_probs: tuple[float, ...] = ()  # of each token when it was revealed; a search has none
+    ranked_by: RankedBy = "score"  # what chose it among the hypotheses
     error: str | None = None  # why this vector could not be inverted; its text is empty then

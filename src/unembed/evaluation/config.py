@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from unembed.invert_config import PrecisionChoice, Quality, Ranking
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
 from unembed.metrics.registry import METRICS, check_names
 
@@ -25,10 +26,19 @@ class EvaluateConfig(BaseModel):
     max_tokens: int | None = Field(None, ge=1, description="Leave out longer texts.")
     seed: int = Field(0, ge=0, description="Seed of the drawn texts, the decoding, the noise, the intervals.")
     strategy: str = Field("confidence", description="Decoding strategy.")
+    quality: Quality = Field("balanced", description="How much work a text is worth, as in 'unembed invert'.")
     steps: int | None = Field(
         None,
         gt=0,
-        description="Denoising steps per text.  [default: the strategy's own, mostly one per token]",
+        description="Denoising steps per length.  [default: what the quality says, or the strategy's own]",
+    )
+    ranking: Ranking = Field(
+        "auto",
+        description="What chooses among hypotheses: the model's score or its surrogate, where it has one.",
+    )
+    precision: PrecisionChoice = Field(
+        "auto",
+        description="Precision of matrix products on a CPU. auto: bf16 where the processor has it.",
     )
     known_length: bool = Field(
         False,

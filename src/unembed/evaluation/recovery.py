@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unembed.decode.result import Inversion
 from unembed.encoders.base import Encoder
-from unembed.invert_config import DEFAULT_STRATEGY, InvertConfig
+from unembed.invert_config import DEFAULT_STRATEGY, InvertConfig, PrecisionChoice, Quality, Ranking
 from unembed.inverter import Inverter
 from unembed.metrics.cosine import cosines
 from unembed.search.settings import GuidedSettings
@@ -40,6 +40,9 @@ class Recovery:
     inverter: Inverter
     strategy: str = DEFAULT_STRATEGY
     steps: int | None = None
+    quality: Quality = "balanced"
+    ranking: Ranking = "auto"
+    precision: PrecisionChoice = "auto"
     seed: int = 0
     batch: int = 64
     options: dict[str, Any] = field(default_factory=dict)  # the strategy's own
@@ -97,7 +100,10 @@ class Recovery:
 
     def _config(self, lengths: Sequence[int] | None, **fields: Any) -> InvertConfig:
         return InvertConfig(
+            quality=self.quality,
             steps=self.steps,
+            ranking=self.ranking,
+            precision=self.precision,
             seed=self.seed,
             batch_size=self.batch,
             lengths=None if lengths is None else tuple(lengths),

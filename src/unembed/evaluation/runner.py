@@ -67,7 +67,10 @@ class VariantRunner:
         return Recovery(
             self.target.inverter,
             strategy=variant.strategy,
+            quality=config.quality,
             steps=variant.steps,
+            ranking=config.ranking,
+            precision=config.precision,
             seed=config.seed,
             batch=config.batch,
             options=options,

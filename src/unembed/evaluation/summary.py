@@ -10,7 +10,8 @@ from typing import Any
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.metric_figures import Figures
 from unembed.evaluation.tables import Tables, TargetFacts
-from unembed.evaluation.variants import Plan
+from unembed.evaluation.variants import GUIDED, Plan
+from unembed.invert_config import InversionOptions
 from unembed.report.document import Report
 from unembed.version import __version__
 
@@ -29,7 +30,6 @@ def summarise(
     targets = [TargetFacts(one["label"], _facts(one), one["step"]) for one in described]
     tables = Tables(plan, figures, targets, _notes(config, described)).all(lengths=config.lengths)
     base, guide = described[0], about.get("guide")
-    steps = "the strategy's own number of" if config.steps is None else f"{config.steps}"
     return Report(
         title=f"Evaluation of {base['label']}",
         about={**about, "batch": config.batch, "versions": _versions()},
@@ -38,7 +38,7 @@ def summarise(
             "Data": f"{config.split} split of {base['data'][:12]}, {base['encoder']} vectors of "
             f"{base['dimension']:,} dimensions{_range(config)}, n = {base['samples']:,}, seed {config.seed}",
             "Length": _length(config),
-            "Decoding": f"{config.strategy}, {steps} steps, batches of {config.batch}",
+            "Decoding": _decoding(config, base),
             **({} if guide is None else {"Guide": _guide(guide)}),
         },
         tables=tables,
@@ -50,6 +50,20 @@ def _range(config: EvaluateConfig) -> str:
     if config.max_tokens is not None:
         return f", texts of {config.min_tokens} to {config.max_tokens} tokens"
     return f", texts of {config.min_tokens} tokens or more" if config.min_tokens > 1 else ""
+
+
+def _decoding(config: EvaluateConfig, base: dict[str, Any]) -> str:
+    """How the base was decoded: what a figure means depends on all of it."""
+    options = InversionOptions(strategy=config.strategy, quality=config.quality, steps=config.steps)
+    steps, num_lengths, hypotheses = options.effort()
+    parts = [config.strategy, f"quality {config.quality}"]
+    parts.append("the strategy's own number of steps" if steps is None else f"{steps} steps")
+    if not config.known_length:
+        parts.append(f"{num_lengths} lengths")
+    if config.ranking != "score" and base["identity"].get("surrogate") and config.strategy != GUIDED:
+        parts.append(f"the best of {hypotheses} hypotheses by the surrogate")
+    parts.append(base["identity"]["auto_precision"] if config.precision == "auto" else config.precision)
+    return ", ".join([*parts, f"batches of {config.batch}"])
 
 
 def _guide(guide: dict[str, Any]) -> str:

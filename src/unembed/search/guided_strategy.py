@@ -146,6 +146,7 @@ def _result(
         score=scores[0],
         forward_passes=passes,
         length_known=plain.length_known,
+        ranked_by="surrogate" if state.objective.by_surrogate else "encoder",
         alternatives=tuple(
             Alternative(one.text, tuple(decode(one.entries)), score)
             for one, score in zip(ranked[1:], scores[1:], strict=True)

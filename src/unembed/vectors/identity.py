@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from unembed.compute.precision import choose_precision
 from unembed.encoders.base import Encoder
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE_FILES, TOKENIZER, WEIGHTS
@@ -16,21 +17,27 @@ from unembed.storage import digest_file, digest_json
 
 
 def result_identity(checkpoint: Checkpoint, guide: Encoder | None = None) -> dict[str, Any]:
-    """The model by its digests; where an encoder guides a search, also that and what assists it.
+    """The model and its surrogate by their digests; where an encoder guides a search, also that and phrases.
+
+    A text can change with the precision, and what `auto` means with the processor: that is part of it.
 
     >>> result_identity(checkpoint, guide=encoder)
     {'model': {'model.safetensors': 'd2a8...', 'tokenizer.json': 'da0e...', 'denoiser': '77ab...'},
-     'guide': {'name': 'minilm', 'digest': '53aa...'}, 'phrases': '9c1f...', 'surrogate': None}
+     'surrogate': None, 'auto_precision': 'bf16',
+     'guide': {'name': 'minilm', 'digest': '53aa...'}, 'phrases': '9c1f...'}
     """
     config = checkpoint.config
     model = {name: config.digests.get(name) for name in (WEIGHTS, TOKENIZER)}
     denoiser = digest_json(config.denoiser.model_dump(mode="json"))
-    identity: dict[str, Any] = {"model": {**model, "denoiser": denoiser}}
+    folder = checkpoint.folder
+    identity: dict[str, Any] = {
+        "model": {**model, "denoiser": denoiser},
+        "surrogate": _digest(folder, SURROGATE_FILES) if checkpoint.has_surrogate else None,
+        "auto_precision": choose_precision("auto", checkpoint.denoiser.output_bias.device),
+    }
     if guide is not None:
-        folder = checkpoint.folder
         identity["guide"] = {"name": guide.info.name, "digest": guide.info.digest}
         identity["phrases"] = _digest(folder, (PHRASES,)) if checkpoint.has_phrases else None
-        identity["surrogate"] = _digest(folder, SURROGATE_FILES) if checkpoint.has_surrogate else None
     return identity
 
 
