@@ -33,7 +33,8 @@ from unembed.metrics.f1 import token_f1
 
 ONE_PER_TOKEN = 32
 BEFORE: dict[str, Any] = {
-    "steps": ONE_PER_TOKEN, "num_lengths": 5, "hypotheses": 1, "ranking": "score", "precision": "fp32"
+    "steps": ONE_PER_TOKEN, "num_lengths": 5, "hypotheses": 1, "ranking": "score", "precision": "fp32",
+    "shortlist": 0,
 }  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def grid(precision: str) -> dict[str, dict[str, Any]]:
                 "strategy": "entropy-bound", "options": {"bound": bound}, "num_lengths": lengths,
                 "hypotheses": 5, "steps": ONE_PER_TOKEN,
             }  # fmt: skip
-    return {name: {**way, "precision": precision} for name, way in ways.items()}
+    return {name: {**way, "precision": precision, "shortlist": 0} for name, way in ways.items()}
 
 
 def qualities(precision: str) -> dict[str, dict[str, Any]]:
@@ -149,6 +150,70 @@ def measure(options: argparse.Namespace) -> None:
                 print(json.dumps(row), flush=True)
 
 
+def plot(rows: list[dict[str, Any]], file: str) -> None:
+    """F1 against processor time, a panel per kind of text; what nothing beats in both is joined."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    figure, axes = pyplot.subplots(
+        1, len(kinds), figsize=(6.5 * len(kinds), 4.2), squeeze=False, layout="constrained"
+    )
+    families = {
+        "before": ("what was the default", "*", "#000000"),
+        ", score": ("the model's own score chooses", "o", "#8d99ae"),
+        "entropy": ("entropy-bound, the surrogate chooses", "^", "#bc6c25"),
+        "best of": ("confidence, the surrogate chooses", "o", "#2a6f97"),
+    }
+    for axis, kind in zip(axes[0], kinds, strict=True):
+        mine = [row for row in rows if row["kind"] == kind]
+        for sign, (label, marker, colour) in families.items():
+            some = [row for row in mine if sign in row["way"] and _family(row["way"], families) == sign]
+            low = [row["token_f1"] - row["token_f1_interval"][0] for row in some]
+            high = [row["token_f1_interval"][1] - row["token_f1"] for row in some]
+            axis.errorbar(
+                [row["processor_ms"] for row in some], [row["token_f1"] for row in some], yerr=[low, high],
+                fmt=marker, color=colour, label=label, elinewidth=0.5, alpha=0.9,
+            )  # fmt: skip
+        edge, best = [], -1.0
+        for row in sorted(mine, key=lambda row: row["processor_ms"]):
+            if row["token_f1"] > best:
+                edge, best = [*edge, row], row["token_f1"]
+        axis.plot(
+            [row["processor_ms"] for row in edge], [row["token_f1"] for row in edge], color="#2a6f97", lw=0.8
+        )
+        for name, shown in NAMED.items():
+            for row in mine:
+                if row["way"].startswith(shown):
+                    axis.annotate(
+                        name,
+                        (row["processor_ms"], row["token_f1"]),
+                        xytext=(6, -12),
+                        textcoords="offset points",
+                    )
+        axis.set_xscale("log")
+        axis.set_xlabel("processor milliseconds per text, in a batch")
+        axis.set_ylabel("token F1")
+        axis.set_title(f"{kind} texts, n = {mine[0]['n']}")
+        axis.grid(alpha=0.25)
+    axes[0][0].legend(loc="lower right", fontsize=8)
+    figure.savefig(file, dpi=130)
+
+
+# The ways that the qualities stand for.
+NAMED = {
+    "fast": "3 lengths, 4 passes, best of 3",
+    "balanced": "3 lengths, 8 passes, best of 3",
+    "best": "5 lengths, 16 passes, best of 20",
+}
+
+
+def _family(way: str, families: dict[str, Any]) -> str:
+    return next(sign for sign in families if sign in way)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -166,7 +231,12 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--differences", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=Path("frontier.jsonl"))
-    measure(parser.parse_args())
+    parser.add_argument("--plot", help="draw the output so far into this PNG file; measures nothing")
+    options = parser.parse_args()
+    if options.plot:
+        plot([json.loads(line) for line in options.output.open(encoding="utf-8")], options.plot)
+    else:
+        measure(options)
 
 
 if __name__ == "__main__":

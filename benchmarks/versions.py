@@ -2,6 +2,7 @@
 
     python benchmarks/versions.py --before OLD/bin/python --after NEW/bin/python \
         --data short=data/short --data long=data/wiki --tasks alone,many --samples 20
+    python benchmarks/versions.py ... --after-option '{"quality": "fast"}'
     python benchmarks/versions.py ... --tasks guided --calls 500 --samples 8
 
 Each version is a process of its own, with its own defaults: what somebody gets who types nothing but the
@@ -117,12 +118,13 @@ def measure(task: str, kind: str, folder: Path, options: argparse.Namespace) -> 
     for version in versions.values():  # what happens only once is not what is compared
         version.ask(vectors[:1], {**how, "max_encoder_calls": 5} if how else how, count=False)
     for turn, first in enumerate(range(0, len(vectors), together)):
-        for version in list(versions.values())[:: 1 if turn % 2 == 0 else -1]:
-            version.ask(vectors[first : first + together], how)
+        for name in list(versions)[:: 1 if turn % 2 == 0 else -1]:
+            own = options.after_option if name == "after" else {}
+            versions[name].ask(vectors[first : first + together], {**how, **own})
     figures: dict[str, np.ndarray] = {}
     out: dict[str, Any] = {
         "task": task, "kind": kind, "n": len(vectors), "threads": options.threads, "split": options.split,
-        **({"calls": options.calls} if how else {}),
+        **({"calls": options.calls} if how else {}), "after_option": options.after_option,
     }  # fmt: skip
     for name, version in versions.items():
         version.close()
@@ -160,6 +162,9 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--max-tokens", type=int, default=32)
     parser.add_argument("--calls", type=int, default=500, help="encoder calls of a guided search")
+    parser.add_argument(
+        "--after-option", type=json.loads, default={}, metavar="JSON", help="for the new one, e.g. quality"
+    )
     parser.add_argument("--split", default="test")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)

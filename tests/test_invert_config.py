@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from unembed.invert_config import PARALLEL, QUALITIES, InvertConfig
+from unembed.invert_config import PARALLEL, QUALITIES, Effort, InvertConfig
 from unembed.strategies import STRATEGIES
+
+
+def effort(config):
+    made = config.with_effort()
+    return {name: getattr(made, name) for name in Effort._fields}
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
 def test_a_quality_sets_what_is_not_given(quality):
-    usual = QUALITIES[quality]
-    assert InvertConfig(quality=quality).effort() == tuple(usual)
-    assert InvertConfig(quality=quality, steps=3, num_lengths=2, hypotheses=7).effort() == (3, 2, 7)
+    usual = QUALITIES[quality]._asdict()
+    assert effort(InvertConfig(quality=quality)) == usual
+    given = {"steps": 3, "num_lengths": 2, "hypotheses": 7, "shortlist": 0}
+    assert effort(InvertConfig(quality=quality, **given)) == given
 
 
 def test_more_quality_is_more_work():
     fast, balanced, best = (QUALITIES[name] for name in ("fast", "balanced", "best"))
-    assert all(a <= b <= c for a, b, c in zip(fast, balanced, best, strict=True))
+    for work in ("steps", "num_lengths", "hypotheses"):
+        assert getattr(fast, work) <= getattr(balanced, work) <= getattr(best, work)
     assert len({fast, balanced, best}) == 3
 
 
 def test_strategies_with_numbers_of_steps_of_their_own_keep_them():
-    assert InvertConfig(strategy="sequential").effort()[0] is None
-    assert InvertConfig().effort("euler")[0] is None
-    assert InvertConfig(strategy="entropy-bound").effort()[0] == QUALITIES["balanced"].steps
+    assert InvertConfig(strategy="sequential").with_effort().steps is None
+    assert InvertConfig().with_effort("euler").steps is None
+    assert InvertConfig(strategy="entropy-bound").with_effort().steps == QUALITIES["balanced"].steps
 
 
 def test_the_parallel_strategies_exist():

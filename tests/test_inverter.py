@@ -359,4 +359,5 @@ def test_a_round_trip(inverter: Inverter) -> None:
 def test_a_saved_model_gives_the_same_texts(inverter: Inverter, vectors: np.ndarray, tmp_path: Path) -> None:
     folder = inverter.save_pretrained(tmp_path / "model")
     again = Inverter.from_pretrained(folder)
-    assert [one.text for one in again.invert(vectors)] == [one.text for one in inverter.invert(vectors)]
+    same = again.invert(vectors, precision="fp32")  # what equality is tested in
+    assert [one.text for one in same] == [one.text for one in inverter.invert(vectors)]

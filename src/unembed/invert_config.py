@@ -26,12 +26,13 @@ class Effort(NamedTuple):
     steps: int
     num_lengths: int
     hypotheses: int
+    shortlist: int
 
 
 QUALITIES: dict[Quality, Effort] = {
-    "fast": Effort(steps=8, num_lengths=1, hypotheses=1),
-    "balanced": Effort(steps=8, num_lengths=5, hypotheses=5),
-    "best": Effort(steps=16, num_lengths=5, hypotheses=20),
+    "fast": Effort(steps=4, num_lengths=3, hypotheses=3, shortlist=1024),
+    "balanced": Effort(steps=8, num_lengths=3, hypotheses=3, shortlist=1024),
+    "best": Effort(steps=16, num_lengths=5, hypotheses=20, shortlist=0),
 }
 
 
@@ -101,8 +102,11 @@ class InversionOptions(BaseModel):
     kv_cache: bool = Field(
         False, description="Faster: compute a revealed token's keys and values only once; approximate."
     )
-    shortlist: int = Field(
-        0, ge=0, description="Faster: after its first pass, keep only N words per text; 0: all. Approximate."
+    shortlist: int | None = Field(
+        None,
+        ge=0,
+        description="Faster: after its first pass, keep only N words per text; 0: all. Approximate. Default: "
+        "what the quality says.",
     )
 
     @model_validator(mode="before")
@@ -118,17 +122,20 @@ class InversionOptions(BaseModel):
             out[current] = value
         return out
 
-    def effort(self, strategy: str | None = None) -> tuple[int | None, int, int]:
-        """Steps, lengths and hypotheses: those that were given, else what the quality says.
+    def with_effort(self, strategy: str | None = None) -> Self:
+        """The same with steps, lengths, hypotheses and shortlist: where not given, what the quality says.
 
-        Steps are None for a strategy with a number of its own.
+        Steps stay None for a strategy with a number of its own.
         """
         usual = QUALITIES[self.quality]
         parallel = (strategy or self.strategy) in PARALLEL
-        return (
-            self.steps or (usual.steps if parallel else None),
-            self.num_lengths or usual.num_lengths,
-            self.hypotheses or usual.hypotheses,
+        return self.model_copy(
+            update={
+                "steps": self.steps or (usual.steps if parallel else None),
+                "num_lengths": self.num_lengths or usual.num_lengths,
+                "hypotheses": self.hypotheses or usual.hypotheses,
+                "shortlist": self.shortlist if self.shortlist is not None else usual.shortlist,
+            }
         )
 
     @property

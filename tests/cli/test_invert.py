@@ -228,7 +228,7 @@ def test_killed_and_run_again_gives_the_same_file(model: str, tmp_path: Path) ->
     broken, whole = tmp_path / "broken.jsonl", tmp_path / "whole.jsonl"
     process = start(broken)
     partial = broken.with_name("broken.jsonl.rows")
-    while process.poll() is None and not (partial.exists() and partial.stat().st_size > 50_000):
+    while process.poll() is None and not (partial.exists() and partial.stat().st_size > 100_000):
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()

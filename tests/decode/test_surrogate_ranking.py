@@ -69,7 +69,7 @@ def test_the_quality_says_among_how_many(model, vector):
         invert_batch(model, vector, None, make_decoder(), InvertConfig(quality=quality), None, surrogate)
         counts.append(len(surrogate.seen))
     assert counts == sorted(counts)
-    assert counts[0] == 1 < counts[-1]
+    assert counts[0] < counts[-1]
 
 
 def test_cosines_are_of_each_text_to_its_own_vector():

@@ -56,9 +56,10 @@ def said_to_print(block: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Without what differs between machines: seconds, and by the last digits of a cosine how long a search
-    takes until it has found its text."""
-    text = re.sub(r"\d+\.\d+ s\b", "... s", text)
+    """Without what differs between machines: seconds, the precision that the processor has, with it the
+    score's last digits, and by those of a cosine how long a search takes until it has found its text."""
+    text = re.sub(r"(fp32|bf16), \d+\.\d+ s\b", "... s", text)
+    text = re.sub(r"score -\d+\.\d+", "score ...", text)
     if "encoder calls" in text:
         text = re.sub(r"\d+ (encoder calls|passes)", r"... \1", text)
     return text

@@ -23,7 +23,13 @@ SENTENCES = [
     "The committee published its final report on Monday, after two years of hearings.",
 ]
 # What the defaults were when the expected results were made.
-THEN: dict[str, Any] = {"steps": 32, "num_lengths": 5, "ranking": "score", "precision": "fp32"}
+THEN: dict[str, Any] = {
+    "steps": 32,
+    "num_lengths": 5,
+    "ranking": "score",
+    "precision": "fp32",
+    "shortlist": 0,
+}
 CASES: dict[str, dict[str, Any]] = {
     "default": {},
     "known-length": {"lengths": 12},

@@ -51,7 +51,7 @@ def as_json(trip: RoundTrip, config: InvertConfig, precision: str) -> dict[str, 
         **row,
         "strategy": config.strategy,
         "quality": config.quality,
-        "steps": config.effort()[0],
+        "steps": config.with_effort().steps,
         "precision": precision,
         "seconds": round(trip.seconds, 4),
     }

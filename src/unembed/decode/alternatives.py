@@ -31,7 +31,7 @@ class Alternatives:
 
     @property
     def asks_all(self) -> bool:
-        return False
+        return self.inner.asks_all
 
     def passes(self, length: int, steps: int | None) -> int:
         return self.count * self.inner.passes(length, steps)

@@ -93,7 +93,7 @@ class Decoder(Protocol):
 
     @property
     def asks_all(self) -> bool:
-        """Whether it has one hypothesis, and every step of it wants logits at all masks."""
+        """Whether every step wants logits at all masks, and no hypothesis changes its row."""
 
     def passes(self, length: int, steps: int | None) -> int:
         """Forward passes that a sequence of `length` takes at most: `width` per step."""

@@ -69,8 +69,9 @@ def invert_batch(
         return []
     denoiser = checkpoint.denoiser
     device = denoiser.output_bias.device
-    steps, num_lengths, hypotheses = config.effort(decoder.name)
-    config = config.model_copy(update={"steps": steps})
+    config = config.with_effort(decoder.name)
+    assert config.num_lengths is not None
+    assert config.hypotheses is not None
     vectors = torch.from_numpy(np.ascontiguousarray(batch)).to(device)  # [n, D]
     owner = torch.arange(len(batch))  # [J] whose candidate a job is
     length_log_prob = torch.zeros(len(batch))  # [J]
@@ -79,8 +80,8 @@ def invert_batch(
         lengths = torch.full((len(batch),), denoiser.config.max_length)
     elif lengths is None:
         logits = denoiser.length_logits(vectors).cpu()  # [n, max_length + 1]
-        owner, lengths, length_log_prob = likely_lengths(logits, num_lengths)
-    hypotheses = max(config.n_best, hypotheses if surrogate is not None else 1)
+        owner, lengths, length_log_prob = likely_lengths(logits, config.num_lengths)
+    hypotheses = max(config.n_best, config.hypotheses if surrogate is not None else 1)
     if decoder.width == 1 and hypotheses > 1:
         needed = _needed(hypotheses, owner)  # [n]
         if bool((needed != needed[0]).any()):

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
 from unembed.compute.packed_linear import PackedLinear
+from unembed.compute.short_attention import attention
 from unembed.errors import DataError
 from unembed.storage import read_json
 
@@ -78,7 +79,7 @@ class BertBlock(nn.Module):
         ):
             # [3, B, heads, L, D / heads]
             q, k, v = part.view(texts, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            mixed = F.scaled_dot_product_attention(q, k, v)  # [B, heads, L, D / heads]
+            mixed = attention(q, k, v)  # [B, heads, L, D / heads]
             parts.append(mixed.transpose(1, 2).reshape(texts * length, width))
         return (parts[0] if len(parts) == 1 else torch.cat(parts)).to(x.dtype)
 

@@ -55,13 +55,15 @@ def _range(config: EvaluateConfig) -> str:
 def _decoding(config: EvaluateConfig, base: dict[str, Any]) -> str:
     """How the base was decoded: what a figure means depends on all of it."""
     options = InversionOptions(strategy=config.strategy, quality=config.quality, steps=config.steps)
-    steps, num_lengths, hypotheses = options.effort()
+    options = options.with_effort()
     parts = [config.strategy, f"quality {config.quality}"]
-    parts.append("the strategy's own number of steps" if steps is None else f"{steps} steps")
+    parts.append(f"{options.steps or 'the strategy’s own number of'} steps")
     if not config.known_length:
-        parts.append(f"{num_lengths} lengths")
+        parts.append(f"{options.num_lengths} lengths")
+    if options.shortlist:
+        parts.append(f"a shortlist of {options.shortlist:,} words")
     if config.ranking != "score" and base["identity"].get("surrogate") and config.strategy != GUIDED:
-        parts.append(f"the best of {hypotheses} hypotheses by the surrogate")
+        parts.append(f"the best of {options.hypotheses} hypotheses by the surrogate")
     parts.append(base["identity"]["auto_precision"] if config.precision == "auto" else config.precision)
     return ", ".join([*parts, f"batches of {config.batch}"])
 

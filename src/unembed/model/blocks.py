@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unembed.compute.packed_linear import PackedLinear
+from unembed.compute.short_attention import attention
 from unembed.model.config import BlockConfig
-from unembed.model.fast.short_attention import attention
 
 # Shift and scale of a block's two norms: gamma1, beta1, gamma2, beta2.
 MODULATIONS = 4

@@ -24,6 +24,7 @@ from unembed.search.guided_search import GuidedSearch
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 
+START_LENGTHS = 5  # a start of the right length spares many calls
 TIE = 1e-6  # cosines that differ by less are equal: that is the encoder's own rounding
 
 
@@ -43,7 +44,13 @@ class Guided:
         if settings is None:
             return invert_batch(checkpoint, vectors, lengths, decoder, config, run.batch_observer)
         assert run.encoder is not None, "the registry says that an encoder is needed"
-        first = config.model_copy(update={"n_best": max(settings.num_starts, config.n_best), "trace": False})
+        first = config.model_copy(
+            update={
+                "n_best": max(settings.num_starts, config.n_best),
+                "num_lengths": config.num_lengths or START_LENGTHS,
+                "trace": False,
+            }
+        )
         plain = invert_batch(checkpoint, vectors, lengths, decoder, first)
         texts = [[found.tokens, *(one.tokens for one in found.alternatives)] for found in plain]
         starts = [[_entries(checkpoint, tokens) for tokens in some] for some in texts]

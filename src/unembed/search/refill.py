@@ -19,6 +19,9 @@ from unembed.search.edits import MASK, Entries
 from unembed.search.masked_texts import as_tokens, banned_entries
 
 
+SHORTLIST = 512  # words per text, after the first pass
+
+
 @dataclass(frozen=True)
 class Refill(BaseDecoder):
     """Tokens are sampled at every mask; the surest of them stay, the others are sampled again."""
@@ -63,8 +66,8 @@ def refill(
             torch.from_numpy(vectors[rows]).to(device),
             lengths,
             Refill(temperature),
-            # The KV cache is an approximation that the encoder judges like everything else.
-            InversionOptions(steps=steps, kv_cache=True),
+            # Cache and shortlist are approximations that the encoder judges like everything else.
+            InversionOptions(steps=steps, kv_cache=True, shortlist=SHORTLIST),
             seeds=seeds[rows].to(device),
             banned=banned_entries(checkpoint),
             start=start,

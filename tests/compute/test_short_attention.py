@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from unembed.model.fast.short_attention import KEYS, attention
+from unembed.compute.short_attention import KEYS, attention
 
 
 def joined(*shape):
@@ -44,3 +44,18 @@ def test_large_scores_do_not_overflow():
     out, gradient = result_and_gradient(attention, qkv, 4)
     assert out.isfinite().all()
     assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize("keys", [1, 7, 20, KEYS, KEYS + 1])
+@pytest.mark.parametrize("masked", [False, True])
+def test_where_nothing_learns_it_is_torchs_too(keys, masked):
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 4, 5, 8), torch.randn(3, 4, keys, 8), torch.randn(3, 4, keys, 8)
+    mask = None
+    if masked:
+        mask = torch.arange(keys) < torch.tensor([1, max(1, keys // 2), keys])[:, None]
+        mask = mask[:, None, None, :]
+    with torch.no_grad():
+        found = attention(q, k, v, mask)
+        expected = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)

@@ -1,9 +1,9 @@
-"""Attention over few tokens, in training on the CPU: plain products instead of a kernel for long texts.
+"""Attention over few tokens on the CPU: plain products instead of a kernel for long texts.
 
 torch's kernel works through blocks of hundreds of tokens, and its backward pass computes the scores again, in
 bf16 without the fast products; torch's softmax falls back to one number at a time where a row is shorter
-than a vector register. For a sentence's tokens both cost several times what the arithmetic does. Here the
-weights are kept for the backward pass, and all is computed in float32, whatever comes in. The same up to
+than a vector register. For a sentence's tokens both cost several times what the arithmetic does. Here
+training keeps the weights for the backward pass, and computes in float32, whatever comes in. The same up to
 rounding.
 """
 
@@ -16,17 +16,39 @@ import torch.nn.functional as F
 from torch import Tensor
 
 KEYS = 32  # at most; beyond it torch's kernel is as fast
+REGISTER = 16  # numbers; torch's softmax of shorter rows is slow
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
     """`softmax(q k^T / sqrt(d)) v`. q: [B, heads, L, d]; k, v: [B, heads, K, d]  # [B, heads, L, d]"""
-    if not (torch.is_grad_enabled() and q.requires_grad and q.device.type == "cpu"):
+    learning = torch.is_grad_enabled() and q.requires_grad
+    if not learning and _few(q, k):
+        return _plain(q, k, v, mask)
+    if not (learning and q.device.type == "cpu"):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     if mask is None and k.shape[2] <= KEYS:
         out: Tensor = _ShortAttention.apply(q, k, v)  # type: ignore[no-untyped-call]
         return out
     # The kernel's backward pass in bf16 takes several times as long as in float32.
     return F.scaled_dot_product_attention(q.float(), k.float(), v.float(), attn_mask=mask).to(q.dtype)
+
+
+def _few(q: Tensor, k: Tensor) -> bool:
+    return q.device.type == "cpu" and q.dtype == torch.float32 and 0 < k.shape[2] <= KEYS
+
+
+def _plain(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Nothing is kept for a backward pass."""
+    queries, keys, values = _flat(q), _flat(k), _flat(v)  # [B * heads, L or K, d]
+    scores = torch.bmm(queries, keys.transpose(1, 2)).mul_(q.shape[-1] ** -0.5)  # [B * heads, L, K]
+    if mask is not None:
+        scores.view(*q.shape[:3], -1).masked_fill_(~mask, -torch.inf)
+    if scores.shape[2] < REGISTER:
+        weights = scores.sub_(scores.amax(dim=2, keepdim=True)).exp_()
+        weights = weights.div_(weights.sum(dim=2, keepdim=True))
+    else:
+        weights = scores.softmax(dim=2)
+    return torch.bmm(weights, values).view(q.shape)
 
 
 class _ShortAttention(torch.autograd.Function):
