@@ -194,6 +194,9 @@ def plot(rows: list[dict[str, Any]], file: str) -> None:
                         textcoords="offset points",
                     )
         axis.set_xscale("log")
+        ticks = (15, 30, 60, 125, 250, 500, 1000)
+        axis.set_xticks(ticks, map(str, ticks))
+        axis.minorticks_off()
         axis.set_xlabel("processor milliseconds per text, in a batch")
         axis.set_ylabel("token F1")
         axis.set_title(f"{kind} texts, n = {mine[0]['n']}")

@@ -18,7 +18,6 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import MASK, Entries
 from unembed.search.masked_texts import as_tokens, banned_entries
 
-
 SHORTLIST = 512  # words per text, after the first pass
 
 
