@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import socket
 import threading
-import time
 
 from unembed import Inverter
 from unembed.server.app import create_app
@@ -24,15 +23,15 @@ class Running(threading.Thread):
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/"
         app = create_app({name: inverter}, ServeConfig(**settings), log=Log(file=io.StringIO()))
-        self.server = HTTPServer(app)
+        self._ready = threading.Event()
+        self.server = HTTPServer(app, self._ready.set)
 
     def run(self) -> None:
         self.server.run(sockets=[self.socket])
 
     def __enter__(self) -> Running:
         self.start()
-        while not self.server.started:
-            time.sleep(0.02)
+        assert self._ready.wait(PATIENCE / 1000)
         return self
 
     def __exit__(self, *error: object) -> None:

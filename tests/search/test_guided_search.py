@@ -19,7 +19,7 @@ from unembed.errors import MismatchError, UsageError
 from unembed.inverter import Inversion
 from unembed.search import guided_search
 from unembed.search.guided_search import GuidedSearch
-from unembed.search.guided_strategy import rank
+from unembed.search.guided_strategy import START_LENGTHS, rank
 from unembed.search.settings import GuidedSettings
 
 STARTS = 4  # and few proposals per round: what is promised does not depend on how many there are
@@ -161,7 +161,8 @@ def test_an_interrupt_gives_the_best_so_far(inverter: Inverter, vectors: np.ndar
     pressed.after = after
     results = guided(inverter, vectors, 40, encoder=pressed)
     assert sum(one.encoder_calls for one in results) == len(pressed.texts)
-    plain = [one.text for one in inverter.invert(vectors, n_best=STARTS)]  # what it would have begun with
+    # What it would have begun with.
+    plain = [one.text for one in inverter.invert(vectors, n_best=STARTS, num_lengths=START_LENGTHS)]
     whole = guided(inverter, vectors, 40)
     for result, full, before in zip(results, whole, plain, strict=True):
         if after == 0:

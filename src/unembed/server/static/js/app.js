@@ -149,7 +149,7 @@ async function one(strategy, stage, vector, quick, control) {
     model: $("model").value || null,
     strategy,
     steps: Number($("steps").value) || null,
-    num_lengths: Number($("lengths").value) || 5,
+    num_lengths: Number($("lengths").value) || null,
     n_best: 4,
     cosine: true,
   };

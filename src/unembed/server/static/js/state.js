@@ -1,6 +1,6 @@
 // What is on the screen, as the part of the address behind the #: browsers never send it to a server.
 export const DEFAULTS = {
-  source: "text", text: "", vector: "", model: "", strategy: "", versus: "", steps: "", lengths: "5", calls: "500",
+  source: "text", text: "", vector: "", model: "", strategy: "", versus: "", steps: "", lengths: "", calls: "500",
   noise: "0", precision: "float32", seed: "0",
 };
 
