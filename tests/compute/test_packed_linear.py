@@ -143,10 +143,19 @@ def test_a_row_does_not_depend_on_its_neighbours(precision: Precision) -> None:
     assert torch.allclose(packed_weight.product(loud, None)[:1], alone, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.skipif(not Processor.here().vnni, reason="without VNNI weights have half as many steps")
 def test_int8_is_exact_where_every_number_is_a_whole_step() -> None:
     x = torch.tensor([[127.0, -64.0, 3.0, 0.0], [-127.0, 1.0, 2.0, 50.0]])
     weight = torch.tensor([[127.0, 5.0, -9.0, 0.0], [0.0, 127.0, -127.0, 1.0]])
     assert torch.allclose(KERNELS["int8"].pack(weight).product(x, None), x @ weight.T, rtol=1e-6)
+
+
+def test_int8_does_not_overflow_where_every_number_is_as_large_as_it_can_be() -> None:
+    x, weight = torch.ones(3, 64), torch.ones(5, 64)
+    weight[1::2] = -1.0
+    for sign in (1.0, -1.0):
+        found = KERNELS["int8"].pack(weight).product(sign * x, None)
+        assert torch.allclose(found, sign * x @ weight.T, rtol=1e-4)
 
 
 def test_a_row_of_zeros_gives_the_bias() -> None:

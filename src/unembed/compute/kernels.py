@@ -60,7 +60,8 @@ class PackedBfloat16(NamedTuple):
 class PackedInt8(NamedTuple):
     """Inputs rounded row by row, weights column by column; sums in whole numbers.
 
-    `x_i W_j ~ s_i s_j sum_k q_ik Q_jk` with q = round(x / s), s_i = max |x_i| / 127, and the same of W.
+    `x_i W_j ~ s_i s_j sum_k q_ik Q_jk` with q = round(x / s), s_i = max |x_i| / 127, and the same of W (63
+    instead of 127 on a processor without VNNI).
     """
 
     weight: Tensor
@@ -69,7 +70,9 @@ class PackedInt8(NamedTuple):
 
     @classmethod
     def pack(cls, weight: Tensor) -> PackedInt8:
-        scale = weight.abs().amax(dim=1).clamp_(min=1e-12) / MOST_STEPS  # [N]
+        # Without VNNI two products are added up in 16 bits, and larger steps would overflow there.
+        most = MOST_STEPS if Processor.here().vnni else MOST_STEPS // 2
+        scale = weight.abs().amax(dim=1).clamp_(min=1e-12) / most  # [N]
         steps = (weight / scale[:, None]).round_().to(torch.int8)
         zero = torch.zeros(len(weight), dtype=torch.int32)
         return cls(torch.ops.onednn.qlinear_prepack(steps, None), scale, zero)
