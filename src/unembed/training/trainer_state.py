@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from unembed.errors import DataError, MismatchError
 from unembed.storage import atomic_write, differences, digest_bytes, read_checked, read_json, write_json
-from unembed.training.precision import Precision, Wanted, choose_precision
+from unembed.training.training_precision import TrainingPrecision, Wanted, choose_training_precision
 
 LATEST = "latest.json"
 _START_AGAIN = "Start again in another folder, or restore this file from a copy."
@@ -36,7 +36,7 @@ class Progress(BaseModel):
     best: float | None = None  # of what the run selects by; higher is better
     since_best: int = 0  # validations without a better one
     batch: int | None = None  # the batch that was found to fit
-    precision: Precision | None = None  # that the run began with; None: before this was recorded
+    precision: TrainingPrecision | None = None  # that the run began with; None: before this was recorded
 
 
 def started(restored: Progress | None, wanted: Wanted, device: torch.device) -> Progress:
@@ -45,7 +45,7 @@ def started(restored: Progress | None, wanted: Wanted, device: torch.device) -> 
     if progress.precision is None:
         # Before it was recorded, `auto` was float32 on every processor.
         asked = wanted if restored is None or wanted != "auto" else "fp32"
-        progress = progress.model_copy(update={"precision": choose_precision(asked, device)})
+        progress = progress.model_copy(update={"precision": choose_training_precision(asked, device)})
     return progress
 
 

@@ -24,8 +24,8 @@ from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import BatchMaker, mix_seed
 from unembed.training.largest_batch import largest_batch
 from unembed.training.optimiser import rate_factor, set_rate
-from unembed.training.precision import choose_precision
 from unembed.training.process import keep_freed_memory, stop_requests
+from unembed.training.training_precision import choose_training_precision
 from unembed.training.training_run import TrainingRun, Watcher
 
 # After this many gradients in a row that are not finite, the weights are to blame and not a batch.
@@ -172,7 +172,7 @@ def make_accelerator(config: TrainConfig) -> Accelerator:
     """Accelerate decides on devices and processes, and casts on a GPU; on the CPU `Bf16Layers` does that."""
     on_cpu = config.device == "cpu"
     gpu = None if on_cpu else torch.accelerator.current_accelerator(check_available=True)
-    casts = gpu is not None and choose_precision(config.precision, gpu) == "bf16"
+    casts = gpu is not None and choose_training_precision(config.precision, gpu) == "bf16"
     # The guidance's null vector takes part only when a sample was dropped.
     lenient = DistributedDataParallelKwargs(find_unused_parameters=True)
     return Accelerator(cpu=on_cpu, mixed_precision="bf16" if casts else "no", kwargs_handlers=[lenient])

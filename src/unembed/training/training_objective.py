@@ -13,10 +13,10 @@ from unembed.model.fast.tied_gradient import TiedGradient
 from unembed.training.bf16_layers import Bf16Layers
 from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
-from unembed.training.precision import Precision
+from unembed.training.training_precision import TrainingPrecision
 
 
-def make_objective(denoiser: Denoiser, config: TrainConfig, precision: Precision) -> nn.Module:
+def make_objective(denoiser: Denoiser, config: TrainConfig, precision: TrainingPrecision) -> nn.Module:
     """The objective in this precision. Losses, norms and tables are float32 in either."""
     objective = Objective(denoiser, config)
     # Of the lexical head's last layer, as of the tokens' table, a step needs only the candidates' rows.

@@ -20,9 +20,9 @@ from unembed.training.ema import Average
 from unembed.training.fresh_model import build
 from unembed.training.log import RunLog, read_log
 from unembed.training.optimiser import make_optimiser
-from unembed.training.precision import Precision
 from unembed.training.trainer_state import Progress, load_state, save_state, started
 from unembed.training.training_objective import make_objective
+from unembed.training.training_precision import TrainingPrecision
 from unembed.training.validate import free_running, validation_bound
 from unembed.version import __version__
 
@@ -62,7 +62,7 @@ class TrainingRun:
             write_json(config.output / "train.json", config.model_dump(mode="json"))
 
     @property
-    def precision(self) -> Precision:
+    def precision(self) -> TrainingPrecision:
         """What this sitting computes in; on a GPU accelerate has decided."""
         if self.accelerator.mixed_precision == "bf16":
             return "bf16"

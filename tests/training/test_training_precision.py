@@ -12,11 +12,11 @@ from unembed.compute.precision import Processor
 from unembed.model.checkpoint import Checkpoint
 from unembed.training import trainer_state
 from unembed.training.log import read_log
-from unembed.training.precision import choose_precision
 from unembed.training.surrogate_config import SurrogateTrainConfig
 from unembed.training.surrogate_training import train_surrogate
 from unembed.training.trainer_state import Progress, started
 from unembed.training.training_loop import train
+from unembed.training.training_precision import choose_training_precision
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 CPU = torch.device("cpu")
@@ -91,10 +91,10 @@ def test_what_is_saved_is_float32(toy_config):
 @pytest.mark.parametrize(("bf16", "expected"), [(False, "fp32"), (True, "bf16")])
 def test_auto_takes_what_the_processor_has(monkeypatch, bf16, expected):
     processor_with(monkeypatch, bf16=bf16)
-    assert choose_precision("auto", CPU) == expected
-    assert choose_precision("fp32", CPU) == "fp32"
-    assert choose_precision("bf16", CPU) == "bf16"
-    assert choose_precision("auto", torch.device("mps")) == "fp32"
+    assert choose_training_precision("auto", CPU) == expected
+    assert choose_training_precision("fp32", CPU) == "fp32"
+    assert choose_training_precision("bf16", CPU) == "bf16"
+    assert choose_training_precision("auto", torch.device("mps")) == "fp32"
 
 
 @pytest.mark.parametrize("begun", ["fp32", "bf16"])

@@ -8,11 +8,11 @@ import torch
 
 from unembed.compute.precision import Processor
 
-Precision = Literal["fp32", "bf16"]
+TrainingPrecision = Literal["fp32", "bf16"]
 Wanted = Literal["auto", "fp32", "bf16"]
 
 
-def choose_precision(wanted: Wanted, device: torch.device) -> Precision:
+def choose_training_precision(wanted: Wanted, device: torch.device) -> TrainingPrecision:
     """`auto` is bf16 where the device multiplies it in hardware: elsewhere it would be slower, not faster."""
     if wanted != "auto":
         return wanted
