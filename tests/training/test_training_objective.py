@@ -160,3 +160,40 @@ def test_an_empty_share_is_no_loss(setting):
     losses = objective(CorruptedBatch(empty, None, step.candidates))
     losses["loss"].backward()
     assert all(float(value.detach()) == 0.0 for value in losses.values())
+
+
+def test_heads_that_learn_alone_learn_the_same_and_touch_no_block(setting):
+    objective, step = setting(denoising_weight=0.0)
+    alone = objective(step)
+    alone["loss"].backward()
+    learnt = {name for name, weight in objective.named_parameters() if weight.grad is not None}
+    assert {name.split(".")[1] for name in learnt} == {"lexical", "length_head"}
+    together = setting()[0](step)
+    assert set(alone) == set(together) - {"denoising"}
+    assert alone["lexical"].item() == pytest.approx(together["lexical"].item())
+    assert alone["length"].item() == pytest.approx(together["length"].item())
+
+
+def test_heads_that_learn_alone_need_vectors(toy_config):
+    settings = toy_config.model_dump() | {"denoising_weight": 0.0, "head_batch": 0}
+    with pytest.raises(ValueError, match="head_batch"):
+        type(toy_config)(**settings)
+
+
+@pytest.mark.parametrize("candidates", [0, 20])
+def test_wrong_words_change_the_context_and_nothing_that_is_asked(setting, candidates):
+    objective, step = setting(wrong_words=1.0, candidates=candidates)
+    seen = []
+    hidden = objective.denoiser.hidden
+    objective.denoiser.hidden = lambda xt, *rest, **more: seen.append(xt) or hidden(xt, *rest, **more)
+    torch.manual_seed(0)
+    first = objective(step)["denoising"].item()
+    torch.manual_seed(0)
+    assert objective(step)["denoising"].item() == first, "the same seed gives the same mistakes"
+    changed = 0
+    for xt, group in zip(seen, step.groups, strict=False):
+        assert torch.equal(xt == objective.denoiser.config.mask_id, group.masked)
+        assert step.candidates is None or torch.isin(xt[~group.masked], step.candidates.entries).all()
+        changed += int((xt != group.x0)[~group.masked].sum())
+    given = sum(int((~group.masked).sum()) for group in step.groups)
+    assert 0 < changed < 0.3 * given

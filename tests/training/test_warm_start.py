@@ -44,3 +44,43 @@ def test_another_shape_is_refused(toy_config, trained):
     config = toy_config.model_copy(update={"start_from": str(trained), "layers": 3})
     with pytest.raises(MismatchError, match=r"does not fit: condition\.vector_modulation"):
         build(config, open_corpus(config))
+
+
+def test_what_the_source_can_write_stays_though_the_corpus_lacks_it(toy_config, trained, tmp_path):
+    from unembed.model.checkpoint import load_checkpoint
+
+    source = load_checkpoint(trained)
+    # Of forty texts only the commonest tokens are counted often enough.
+    change = {"start_from": str(trained), "output": tmp_path / "next", "limit": 40, "min_count": 40}
+    config = toy_config.model_copy(update=change)
+    corpus = open_corpus(config)
+    cold = build(config.model_copy(update={"start_from": None}), corpus).checkpoint.vocabulary
+    warm = build(config, corpus).checkpoint.vocabulary
+    assert len(cold) < len(source.vocabulary)
+    assert set(warm.token_ids) == set(source.vocabulary.token_ids) | set(cold.token_ids)
+
+
+def test_a_wider_lexical_head_begins_as_the_same_function(toy_config, trained, tmp_path):
+    from unembed.model.checkpoint import load_checkpoint
+
+    source = load_checkpoint(trained)
+    with torch.no_grad():  # away from its small start
+        source.denoiser.lexical.down.weight.normal_(generator=torch.Generator().manual_seed(1))
+    source.save(tmp_path / "source")
+    change = {"start_from": str(tmp_path / "source"), "lexical_hidden": 96, "output": tmp_path / "next"}
+    config = toy_config.model_copy(update=change)
+    corpus = open_corpus(config)
+    warm = build(config, corpus).checkpoint
+    _, here, there = np.intersect1d(
+        warm.vocabulary.token_ids, source.vocabulary.token_ids, return_indices=True
+    )
+    e = torch.randn(5, 64, generator=torch.Generator().manual_seed(0))
+    new, old = warm.denoiser.lexical(e)[:, here], source.denoiser.lexical(e)[:, there]
+    assert torch.allclose(new, old, atol=1e-5)
+    assert warm.denoiser.lexical.up.weight[64:].std() > 0, "units that are all zero would never learn"
+
+
+def test_a_narrower_lexical_head_is_refused(toy_config, trained):
+    config = toy_config.model_copy(update={"start_from": str(trained), "lexical_hidden": 32})
+    with pytest.raises(MismatchError, match=r"does not fit: lexical\.up"):
+        build(config, open_corpus(config))

@@ -28,6 +28,11 @@ class Vocabulary:
         own = [UNKNOWN, END, PAD] if fixed_length else [UNKNOWN]
         return cls(np.concatenate([used, own]).astype(np.int32))
 
+    def joined(self, other: Vocabulary) -> Vocabulary:
+        """With the other one's tokens as well; the entries of its own stay the last ones."""
+        tokens = np.union1d(self.token_ids[self.token_ids >= 0], other.token_ids[other.token_ids >= 0])
+        return Vocabulary(np.concatenate([tokens, self.token_ids[self.token_ids < 0]]).astype(np.int32))
+
     def __len__(self) -> int:
         return len(self.token_ids)
 

@@ -77,6 +77,18 @@ class TrainConfig(BaseModel):
     condition_dropout: float = Field(
         default=0.0, ge=0, lt=1, description="Share of samples trained without their vector (for guidance)."
     )
+    wrong_words: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of texts in whose context some words are wrong, as a decoder's are: likely ones by "
+        "the lexical head.",
+    )
+    denoising_weight: float = Field(
+        default=1.0,
+        ge=0,
+        description="Weight of the denoising loss; 0: the heads learn alone and no block is computed.",
+    )
     lexical_weight: float = Field(default=0.5, ge=0, description="Weight of the lexical loss.")
     length_weight: float = Field(default=0.1, ge=0, description="Weight of the length loss.")
     head_batch: int = Field(
@@ -167,6 +179,10 @@ class TrainConfig(BaseModel):
             raise ValueError(f"max_tokens ({self.max_tokens}) exceeds max_length ({self.max_length})")
         if self.max_tokens is not None and self.max_tokens < self.min_tokens:
             raise ValueError("max_tokens is below min_tokens, so that no text would be left")
+        if not self.denoising_weight and not self.head_batch:
+            raise ValueError("heads that learn alone need head_batch: how many vectors a step takes")
+        if self.wrong_words and not self.lexical_hidden:
+            raise ValueError("wrong_words come from the lexical head: set lexical_hidden too")
         if self.groups > self.batch:
             raise ValueError("groups cannot exceed the batch")
         return self

@@ -40,6 +40,9 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
     if by_token.max() < config.min_count:
         raise UsageError(f"No token occurs {config.min_count} times: lower --min-count.")
     vocabulary = Vocabulary.from_counts(by_token, min_count=config.min_count, fixed_length=fixed)
+    source = _same_encoder(config.start_from, data) if config.start_from else None
+    if source is not None:  # what it can write already stays, whether this corpus has it or not
+        vocabulary = vocabulary.joined(source.vocabulary)
     torch.manual_seed(config.seed)
     backbone = open_backbone(config.backbone) if config.backbone else None
     layers = _backbone_layers(config, backbone)
@@ -53,8 +56,8 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
         denoiser.standardise.fit(vectors)
     if denoiser.lexical is not None:
         denoiser.lexical.initialise(counts / len(corpus.train))
-    if config.start_from:
-        warm_start(denoiser, vocabulary, _same_encoder(config.start_from, data))
+    if source is not None:
+        warm_start(denoiser, vocabulary, source)
     norms = vectors.norm(dim=1)
     described = CheckpointConfig(
         denoiser=denoiser.config,

@@ -15,6 +15,8 @@ from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import CorruptedBatch, Group, HeadBatch
 from unembed.training.training_precision import TrainingPrecision
 
+MOST_WRONG = 0.3  # of the words in a context
+
 
 def make_objective(denoiser: Denoiser, config: TrainConfig, precision: TrainingPrecision) -> nn.Module:
     """The objective in this precision. Losses, norms and tables are float32 in either."""
@@ -36,15 +38,17 @@ class Objective(nn.Module):
         candidates = (
             None if step.candidates is None else CandidateWeights.gather(self.denoiser, step.candidates)
         )
+        weights = self._config
+        if not weights.denoising_weight and step.heads is not None:
+            losses = self._head_losses([step.heads], None, candidates)
+            return losses | {"loss": self._weighted(losses)}
         groups = step.groups
         # What depends on vectors alone is computed for all groups at once.
         prepared = self.denoiser.prepare(
             torch.cat([group.vectors for group in groups]),
             torch.cat([group.lengths for group in groups]),
             candidates=candidates,
-            dropped=torch.cat([group.dropped for group in groups])
-            if self._config.condition_dropout
-            else None,
+            dropped=torch.cat([group.dropped for group in groups]) if weights.condition_dropout else None,
         )
         parts = prepared.split([len(group.x0) for group in groups])
         losses = {"denoising": self._denoising(groups, parts, candidates)}
@@ -52,10 +56,11 @@ class Objective(nn.Module):
             losses |= self._head_losses([step.heads], None, candidates)
         else:
             losses |= self._head_losses([_as_heads(group) for group in groups], parts, candidates)
-        total = losses["denoising"]
-        total = total + self._config.lexical_weight * losses.get("lexical", 0.0)
-        losses["loss"] = total + self._config.length_weight * losses.get("length", 0.0)
-        return losses
+        return losses | {"loss": self._weighted(losses)}
+
+    def _weighted(self, losses: dict[str, Tensor]) -> Tensor:
+        weights = self._config.model_dump(include={f"{name}_weight" for name in losses})
+        return torch.stack([weights[f"{name}_weight"] * loss for name, loss in losses.items()]).sum()
 
     def _denoising(
         self, groups: list[Group], parts: list[Prepared], candidates: CandidateWeights | None
@@ -69,6 +74,8 @@ class Objective(nn.Module):
         hidden, words, targets, rows, start = [], [], [], [], 0
         for group, prepared in zip(groups, parts, strict=True):
             xt = group.x0.masked_fill(group.masked, denoiser.config.mask_id)  # [B, L]
+            if self._config.wrong_words:
+                xt = _with_wrong_words(xt, group.masked, prepared, candidates, self._config.wrong_words)
             at = group.masked.flatten().nonzero().squeeze(1)  # [M]
             hidden.append(denoiser.hidden(xt, group.t, prepared, at=at, embedded=embed(xt)))  # [M, D]
             words.append(denoiser.words(prepared, xt, candidates))  # [B, V or C]
@@ -136,6 +143,27 @@ def _lexical_loss(logits: Tensor, heads: HeadBatch, candidates: CandidateWeights
     present[rows[real], columns[real]] = 1.0  # [H, V or C]
     loss = F.binary_cross_entropy_with_logits(logits, present, reduction="none").sum(dim=1)  # [H]
     return (loss / heads.lengths * heads.share).sum()
+
+
+def _with_wrong_words(
+    xt: Tensor, masked: Tensor, prepared: Prepared, candidates: CandidateWeights | None, share: float
+) -> Tensor:
+    """Some words of the context exchanged for ones that a decoder could have taken.  # [B, L]
+
+    At inference the context is the model's own, right words in wrong places among it, and words that only seem
+    likely. Drawn from the lexical head's distribution, whose likeliest words are mostly the text's.
+    The draws are the global generator's, as dropout's are: the loop seeds it for every step.
+    """
+    assert prepared.lexical is not None  # the configuration sees to it
+    odds = prepared.lexical.detach().float().softmax(dim=1)  # [B, V or C]
+    drawn = torch.multinomial(odds, xt.shape[1], replacement=True)  # [B, L]
+    if candidates is not None:
+        drawn = candidates.entries[drawn]
+    rate = (
+        MOST_WRONG * torch.rand(len(xt), device=xt.device) * (torch.rand(len(xt), device=xt.device) < share)
+    )
+    wrong = ~masked & (torch.rand(xt.shape, device=xt.device) < rate[:, None])  # [B, L]
+    return torch.where(wrong, drawn, xt)
 
 
 def _as_heads(group: Group) -> HeadBatch:

@@ -49,6 +49,7 @@ class CandidateWeights(NamedTuple):
     and every look-up would cost more than the blocks' smaller products.
     """
 
+    entries: Tensor  # [C]
     column: Tensor  # [V + 1]
     token: Tensor  # [C + 1, D] the last row is [MASK]
     bias: Tensor  # [C]
@@ -61,6 +62,7 @@ class CandidateWeights(NamedTuple):
         rows = F.pad(entries, (0, 1), value=denoiser.config.mask_id)  # [C + 1]
         down = None if denoiser.lexical is None else denoiser.lexical.down
         return cls(
+            entries,
             candidates.column,
             denoiser.token.weight.index_select(0, rows),
             denoiser.output_bias[entries],
