@@ -66,3 +66,23 @@ def test_lengths_are_mixed_over_the_epoch():
     order = [lengths[plan[step][0][0]] for step in range(plan.steps_an_epoch)]
     changes = sum(a != b for a, b in pairwise(order))
     assert changes > 25
+
+
+@given(case=plans, data=st.data(), epoch=st.integers(0, 2))
+def test_repeats_are_kept_in_every_epoch(case, data, epoch):
+    lengths = case[0]
+    often = data.draw(st.lists(st.sampled_from([0.25, 0.6, 1.0, 2.5]), min_size=3, max_size=3))
+    source = np.arange(len(lengths)) % 3
+    repeats = np.array(often)[source]
+    # One text of everything, so that there is an epoch at all.
+    repeats[0] = 1.0
+    plan = plan_of(case, repeats=repeats)
+    first = epoch * plan.steps_an_epoch
+    groups = [group for step in range(first, first + plan.steps_an_epoch) for group in plan[step]]
+    seen = np.bincount(np.concatenate(groups), minlength=len(lengths))
+    assert np.all(seen >= np.floor(repeats))
+    assert np.all(seen <= np.ceil(repeats))
+    for value in np.unique(repeats):
+        alike = repeats == value
+        assert abs(seen[alike].sum() - value * alike.sum()) <= 1, "rounded once, not length by length"
+    assert all(len(set(lengths[group])) == 1 for group in groups)

@@ -184,3 +184,13 @@ def test_mixed_seeds_fit_and_differ(a, b):
     assert mix_seed(a, b) == mix_seed(a, b)
     assert mix_seed(a, b) != mix_seed(a, b + 1)
     assert mix_seed(a, b) != mix_seed(a + 1, b)
+
+
+def test_heads_draw_texts_as_often_as_epochs_take_them(made, monkeypatch):
+    texts = made()[3]
+    often = np.where(np.arange(len(texts)) < 100, 9.0, 0.1)
+    monkeypatch.setattr(type(texts), "repeats", lambda self, alpha: often)
+    maker = made(head_batch=64)[0]
+    drawn = maker._any_texts(20_000, torch.Generator().manual_seed(0))
+    assert drawn.max() < len(texts)
+    assert (drawn < 100).mean() == pytest.approx(often[:100].sum() / often.sum(), abs=0.02)

@@ -5,6 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import toy
+from unembed.data.collect import collect
+from unembed.data.config import CollectConfig, EncodeConfig
+from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
 from unembed.errors import DataError
 from unembed.training.dataset import TrainingTexts
@@ -44,3 +48,28 @@ def test_several_folders_are_one(data, chosen):
         assert tokens[place].tolist() == split.tokens([row])[0].tolist() + [-1] * (tokens.shape[1] - length)
         assert vectors[place].tolist() == split.vectors([row])[0].tolist()
         assert texts[place] == split.texts([row])[0]
+
+
+def test_sources_count_by_their_size_to_a_power(tmp_path):
+    sentences = toy.sentences(60)
+    sources = []
+    for label, some in (("en-mail", sentences[:48]), ("en-chat", sentences[48:])):
+        (tmp_path / label).write_text("\n".join(some) + "\n", encoding="utf-8")
+        sources.append(f"{label}={tmp_path / label}")
+    collect(CollectConfig(source=tuple(sources)), tmp_path / "texts")
+    settings = EncodeConfig(seq_len=16, validation_share=0, test_share=0)
+    encoder = toy.ToyEncoder(dimension=8, tokenizer=toy.wordpiece())
+    encode(settings, tmp_path / "texts", tmp_path / "prepared", encoder=encoder)
+    split = PreparedData.open(tmp_path / "prepared").split("train")
+    texts = TrainingTexts([split], min_tokens=1, max_tokens=16)
+
+    assert texts.repeats(1.0) is None
+    mail, chat = (np.array(texts.labels()) == label for label in ("en-mail", "en-chat"))
+    alike = texts.repeats(0.0)
+    assert alike[mail].sum() == pytest.approx(alike[chat].sum())
+    between = texts.repeats(0.5)
+    assert between[mail].sum() / between[chat].sum() == pytest.approx(np.sqrt(mail.sum() / chat.sum()))
+    assert alike.sum() == pytest.approx(len(texts)) == pytest.approx(between.sum())
+    # The same label in another folder is another source.
+    twice = TrainingTexts([split, split], min_tokens=1, max_tokens=16)
+    assert twice.repeats(0.0).reshape(2, -1).sum(axis=1) == pytest.approx([len(texts), len(texts)])

@@ -75,8 +75,8 @@ class EncodeConfig(BaseModel):
     max_tokens: int | None = Field(
         default=None, gt=0, description="Drop texts of more tokens, instead of cutting them."
     )
-    validation_share: float = Field(default=0.01, ge=0, lt=1, description="Share of texts for validation.")
-    test_share: float = Field(default=0.01, ge=0, lt=1, description="Share of texts for testing.")
+    validation_share: float = Field(default=0.01, ge=0, le=1, description="Share of texts for validation.")
+    test_share: float = Field(default=0.01, ge=0, le=1, description="Share of texts for testing.")
     shard_size: int = Field(default=8192, gt=0, le=1_000_000, description="Texts per shard.")
 
     @model_validator(mode="after")

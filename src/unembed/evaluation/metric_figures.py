@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unembed.evaluation.rows import Row
 from unembed.evaluation.variants import Variant
 from unembed.metrics.base import MeanMetric, Metric, column
-from unembed.metrics.figure import Figure, estimate
+from unembed.metrics.figure import Figure, estimate, estimate_mean
 from unembed.report.document import Column
 from unembed.report.document import Row as TableRow
 
@@ -100,10 +100,17 @@ class Figures:
             label=label, x=x, curve=curve, floor=variant.kind != "model", facts=facts or {}, figures=figures
         )
 
+    def mean_row(self, variant: Variant, label: str, parts: Sequence[list[Row]]) -> TableRow:
+        """The metrics' means over parts of a variant's rows, each part counting alike."""
+        figures = {
+            metric.name: estimate_mean(metric, [_statistics(metric, part) for part in parts], seed=self._seed)
+            for metric in self.metrics
+        }
+        return TableRow(label=label, floor=variant.kind != "model", figures=figures)
+
     def figure(self, metric: Metric, rows: list[Row]) -> Figure:
         """One metric of some rows."""
-        statistics = np.array([row.statistics[metric.name] for row in rows], dtype=np.float64)
-        return estimate(metric, statistics, seed=self._seed)
+        return estimate(metric, _statistics(metric, rows), seed=self._seed)
 
     def _figures(self, rows: list[Row], *, timed: bool) -> dict[str, Figure]:
         figures = {metric.name: self.figure(metric, rows) for metric in self.metrics}
@@ -122,3 +129,7 @@ class Figures:
             mean = 1000 * sum(seconds) / len(seconds)
             figures[MILLISECONDS] = Figure(value=mean, low=None, high=None, n=len(seconds))
         return figures
+
+
+def _statistics(metric: Metric, rows: Sequence[Row]) -> NDArray[np.float64]:  # [n, k]
+    return np.array([row.statistics[metric.name] for row in rows], dtype=np.float64)

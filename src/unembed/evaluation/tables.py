@@ -159,7 +159,7 @@ class Tables:
     def _lengths(self) -> Table:
         ranges = bins([row.length for row in self.figures.rows(self.plan.base)])
         rows = []
-        for variant in (self.plan.base, *self.plan.floors_of(self.plan.base.target)):
+        for variant in (self.plan.base, *self._floor_variants()):
             who = _who(variant)
             for low, high in ranges:
                 some = [row for row in self.figures.rows(variant) if low <= row.length <= high]
@@ -173,12 +173,23 @@ class Tables:
         return table.model_copy(update={"mark_best": False})
 
     def _languages(self) -> Table:
-        base = self.figures.rows(self.plan.base)
-        rows = [
-            self.figures.table_row(self.plan.base, name, rows=[row for row in base if row.language == name])
-            for name in sorted({row.language for row in base})
-        ]
-        table = self._table("languages", "By language", "Language", [*rows, *self._floors()])
+        """By the label of the texts' source: a language, or a kind of text in one (en-mail)."""
+        labels = sorted({row.language for row in self.figures.rows(self.plan.base)})
+        rows = []
+        for variant in dict.fromkeys((self.plan.base, *self.plan.calls[-1:], *self._floor_variants())):
+            who = _who(variant) if variant.calls is None else f"{_who(variant)}, {variant.calls:,} calls"
+            every = self.figures.rows(variant)
+            parts = [[row for row in every if row.language == label] for label in labels]
+            facts = {"Text from": who}
+            rows += [
+                self.figures.table_row(variant, label, rows=part, curve=who, facts=facts)
+                for label, part in zip(labels, parts, strict=True)
+            ]
+            mean = self.figures.mean_row(variant, f"mean of {len(labels)}", parts)
+            rows.append(mean.model_copy(update={"curve": who, "facts": facts}))
+        kinds = len({label.split("-")[0] for label in labels}) == 1
+        title, axis = ("By kind of text", "Kind") if kinds else ("By language", "Language")
+        table = self._table("languages", title, axis, rows)
         return table.model_copy(update={"mark_best": False})
 
     def _denoising(self) -> Table:
@@ -205,8 +216,11 @@ class Tables:
         )  # fmt: skip
 
     def _floors(self, target: int | None = None, suffix: str = "") -> list[Row]:
-        variants = self.plan.floors_of(self.plan.base.target if target is None else target)
+        variants = self._floor_variants(target)
         return [self.figures.table_row(variant, _who(variant) + suffix) for variant in variants]
+
+    def _floor_variants(self, target: int | None = None) -> tuple[Variant, ...]:
+        return self.plan.floors_of(self.plan.base.target if target is None else target)
 
     def _table(
         self, name: str, title: str, axis: str, rows: Sequence[Row], *, scale: str = "category"

@@ -23,6 +23,7 @@ def bleu_tokenizer(language: str) -> str:
     (`ja-mecab`) where that is installed, else character by character (`char`); the two are not
     comparable, and the signature tells them apart.
     """
+    language = language.split("-")[0]  # zh-messages is Chinese
     if language == "zh":
         return "zh"
     if language == "ja":

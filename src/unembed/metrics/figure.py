@@ -56,6 +56,35 @@ def estimate(
     value = metric.value(statistics.sum(axis=0), n)
     if n == 1:
         return Figure(value=value, low=None, high=None, n=1)
+    return _with_interval(value, _resampled(metric, statistics, seed, resamples), n)
+
+
+def estimate_mean(
+    metric: Metric, groups: Sequence[NDArray[np.float64]], *, seed: int = 0, resamples: int = RESAMPLES
+) -> Figure:
+    """The mean of a metric over groups of samples (kinds of text, languages), each counting alike.
+
+    Resamples are drawn within each group: the groups are given, their samples are chance.
+    """
+    values = [metric.value(group.sum(axis=0), len(group)) for group in groups]
+    value, n = float(np.mean(values)), sum(map(len, groups))
+    if min(map(len, groups)) == 1:
+        return Figure(value=value, low=None, high=None, n=n)
+    # A stream for each: the same one would draw the same rows in groups of one size.
+    drawn = [_resampled(metric, group, [seed, number], resamples) for number, group in enumerate(groups)]
+    return _with_interval(value, np.mean(drawn, axis=0), n)
+
+
+def _with_interval(value: float, distribution: NDArray[np.float64], n: int) -> Figure:
+    low, high = np.quantile(distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return Figure(value=value, low=min(low, value), high=max(high, value), n=n)
+
+
+def _resampled(
+    metric: Metric, statistics: NDArray[np.float64], seed: int | Sequence[int], resamples: int
+) -> NDArray[np.float64]:
+    """The metric of corpora that are drawn from the samples with replacement.  # [resamples]"""
+    n = len(statistics)
     stats = require("scipy.stats", extra="eval", purpose="A bootstrap interval")
 
     def statistic(rows: NDArray[np.int64], axis: int) -> NDArray[np.float64]:  # rows: [..., n]
@@ -76,5 +105,5 @@ def estimate(
         method="percentile",
         rng=np.random.default_rng(seed),
     )
-    low, high = (float(end) for end in found.confidence_interval)
-    return Figure(value=value, low=min(low, value), high=max(high, value), n=n)
+    distribution: NDArray[np.float64] = found.bootstrap_distribution
+    return distribution

@@ -77,7 +77,9 @@ def _dot_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> Non
             cells.number(figure.value, column), (value, position), xytext=(0, 5),
             textcoords="offset points", ha="center", fontsize=8, color=colour,
         )  # fmt: skip
-    panel.set_yticks(range(len(rows)), [row.label for row in rows])
+    several = len({row.curve for row in rows}) > 1
+    names = [f"{row.label} · {row.curve}" if several and row.curve else row.label for row in rows]
+    panel.set_yticks(range(len(rows)), names)
     # Panels that share their labels have none of their own to colour.
     for tick, row in zip(panel.get_yticklabels(), rows, strict=False):
         tick.set_color(_FLOOR if row.floor else "#111111")

@@ -33,6 +33,13 @@ class TrainConfig(BaseModel):
     min_tokens: int = Field(default=1, ge=1, description="Leave out shorter texts.")
     max_tokens: int | None = Field(default=None, ge=1, description="Leave out longer texts.")
     limit: int | None = Field(default=None, ge=1, description="Train on N of the texts, spread over all.")
+    source_alpha: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="Sources (each label of each folder) are drawn by their size to this power: 1 by size, "
+        "0 all alike.",
+    )
     min_count: int = Field(
         default=1, ge=1, description="Tokens that occur less often are not in the vocabulary."
     )

@@ -92,6 +92,8 @@ class BatchMaker:
         self._vocabulary = vocabulary
         self._schedule = schedule
         self._config = config
+        repeats = texts.repeats(config.source_alpha) if config.head_batch else None
+        self._cumulative = None if repeats is None else torch.from_numpy(repeats).cumsum(0)  # [N]
         self._draw = (
             CandidateDraw(counts, config.candidates, config.candidate_power) if config.candidates else None
         )
@@ -149,7 +151,7 @@ class BatchMaker:
     def _heads(self, generator: torch.Generator, rank: Rank) -> HeadBatch | None:
         if not self._config.head_batch:
             return None
-        chosen = torch.randint(len(self._texts), (self._config.head_batch,), generator=generator).numpy()
+        chosen = self._any_texts(self._config.head_batch, generator)
         lengths = self._texts.lengths[chosen]
         tokens = self._texts.tokens(chosen)  # [H, L], -1 beyond the length
         entries, real = self._vocabulary.encode(tokens), tokens >= 0
@@ -163,6 +165,14 @@ class BatchMaker:
             real=torch.from_numpy(real),
             share=torch.full((len(chosen),), rank.count / len(chosen)),
         )
+
+    def _any_texts(self, size: int, generator: torch.Generator) -> NDArray[np.int64]:
+        """Draws with replacement, by how often an epoch takes each text.  # [size]"""
+        if self._cumulative is None:
+            return torch.randint(len(self._texts), (size,), generator=generator).numpy()
+        at = torch.rand(size, generator=generator, dtype=torch.double) * self._cumulative[-1]
+        found: NDArray[np.int64] = torch.searchsorted(self._cumulative, at, right=True).numpy()
+        return found.clip(max=len(self._texts) - 1)
 
 
 def _own_rows(part: Group | HeadBatch, rank: Rank):  # type: ignore[no-untyped-def]

@@ -42,6 +42,28 @@ class TrainingTexts:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def labels(self) -> list[str]:
+        """The label of each text's source: a language, or a kind of text in one."""
+        out = [""] * len(self)
+        for index, (split, rows) in self._parts(np.arange(len(self))):
+            for where, label in zip(index.tolist(), split.languages(rows), strict=True):
+                out[where] = label
+        return out
+
+    def repeats(self, alpha: float) -> NDArray[np.float64] | None:
+        """How often an epoch takes each text so that sources count by size to the power of `alpha`.  # [N]
+
+        A source is a label (a language, a kind of text) of one folder. None: each text once.
+        """
+        if alpha == 1.0:
+            return None
+        names = [f"{folder} {label}" for folder, label in zip(self._folder, self.labels(), strict=True)]
+        source = np.unique(names, return_inverse=True)[1]  # [N]
+        sizes = np.bincount(source).astype(np.float64)
+        share = sizes**alpha / (sizes**alpha).sum()
+        each: NDArray[np.float64] = (share * len(self) / sizes)[source]
+        return each
+
     def tokens(self, indices: NDArray[np.int64]) -> NDArray[np.int64]:  # [n, longest]
         """Token ids, padded with -1."""
         out = np.full((len(indices), int(self.lengths[indices].max())), -1, dtype=np.int64)

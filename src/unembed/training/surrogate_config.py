@@ -22,6 +22,13 @@ class SurrogateTrainConfig(BaseModel):
         description="Start from the surrogate in this folder, or take the token vectors of this static "
         "encoder: potion. None: random.",
     )
+    source_alpha: float = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="Sources (each label of each folder) are drawn by their size to this power: 1 by size, "
+        "0 all alike.",
+    )
     hidden: int = Field(default=256, ge=1, description="Width.")
     layers: int = Field(default=4, ge=1, description="Blocks.")
     heads: int = Field(default=8, ge=1, description="Attention heads.")

@@ -84,7 +84,11 @@ class _SurrogateRun:
         self._log = RunLog(config.output, from_step=self.progress.step)
         self._began = time.monotonic() - self.progress.seconds
         self.sampler = BatchSampler(
-            self.corpus.train.lengths, batch=config.batch, groups=config.groups, seed=config.seed
+            self.corpus.train.lengths,
+            batch=config.batch,
+            groups=config.groups,
+            seed=config.seed,
+            repeats=self.corpus.train.repeats(config.source_alpha),
         )
 
     def update(self) -> float:

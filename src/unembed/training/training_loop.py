@@ -89,6 +89,7 @@ def _sampler(run: TrainingRun, make_batch: BatchMaker) -> BatchSampler:
         groups=config.groups,
         seed=config.seed,
         mixed=run.checkpoint.vocabulary.fixed_length,
+        repeats=run.corpus.train.repeats(config.source_alpha),
     )
 
 
