@@ -17,12 +17,14 @@ import re
 import string
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
 from faker import Faker
 
-LOCALES = "en_US en_GB en_IN en_CA de_DE es_ES fr_FR it_IT pt_BR nl_NL pl_PL tr_TR sv_SE es_MX".split()
+ENGLISH = ["en_US", "en_GB", "en_IN", "en_CA"]
+OTHERS = ["de_DE", "es_ES", "fr_FR", "it_IT", "pt_BR", "nl_NL", "pl_PL", "tr_TR", "sv_SE", "es_MX"]
 BORROWED = 40_000  # sentences read from each corpus
 DIGITS = re.compile(r"\d+")
 LAST_STOP = re.compile(r"[.!?]+$")
@@ -101,15 +103,56 @@ It costs {amount} and weighs {number} grams.
 version {version} was released on {date}
 """.strip().splitlines()
 
-ILLNESSES = (
-    "diabetes asthma depression epilepsy migraine hepatitis pneumonia arthritis anaemia leukaemia eczema "
-    "glaucoma hypertension bronchitis dementia insomnia psoriasis tuberculosis"
-).split()
-DRUGS = (
-    "ibuprofen metformin amoxicillin paracetamol lisinopril sertraline atorvastatin omeprazole prednisone "
-    "insulin warfarin morphine diazepam levothyroxine tramadol gabapentin"
-).split()
-WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+ILLNESSES = [
+    "diabetes",
+    "asthma",
+    "depression",
+    "epilepsy",
+    "migraine",
+    "hepatitis",
+    "pneumonia",
+    "arthritis",
+    "anaemia",
+    "leukaemia",
+    "eczema",
+    "glaucoma",
+    "hypertension",
+    "bronchitis",
+    "dementia",
+    "insomnia",
+    "psoriasis",
+    "tuberculosis",
+]
+DRUGS = [
+    "ibuprofen",
+    "metformin",
+    "amoxicillin",
+    "paracetamol",
+    "lisinopril",
+    "sertraline",
+    "atorvastatin",
+    "omeprazole",
+    "prednisone",
+    "insulin",
+    "warfarin",
+    "morphine",
+    "diazepam",
+    "levothyroxine",
+    "tramadol",
+    "gabapentin",
+]
+LAST = datetime(2026, 1, 1)  # not today: the same seed gives the same lines
+DATES = ["%d %B %Y", "%B %d", "%Y-%m-%d", "%d/%m/%Y"]
+TIMES = ["%H:%M", "%I:%M %p", "%I %p"]
+WEEKDAYS = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+]
 
 
 class Details:
@@ -118,8 +161,8 @@ class Details:
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)
         Faker.seed(seed)
-        self._fakers = [Faker(locale) for locale in LOCALES]
-        self._english = self._fakers[:4]
+        self._fakers = [Faker(locale) for locale in ENGLISH + OTHERS]
+        self._english = self._fakers[: len(ENGLISH)]
 
     def first_names(self) -> set[str]:
         """Those that English texts may have."""
@@ -140,14 +183,15 @@ class Details:
         faked: dict[str, Callable[[], str]] = {
             "name": lambda: f"{fake.first_name()} {fake.last_name()}",
             "first": fake.first_name, "other": fake.first_name, "last": fake.last_name,
-            "email": draw.choice([fake.ascii_free_email, fake.ascii_company_email, fake.ascii_safe_email]), "phone": fake.phone_number, "user": fake.user_name, "url": fake.url,
+            "email": draw.choice([fake.ascii_free_email, fake.ascii_company_email, fake.ascii_safe_email]),
+            "phone": fake.phone_number, "user": fake.user_name, "url": fake.url,
             "address": english.street_address, "city": fake.city, "town": english.city,
             "company": fake.company, "rival": fake.company, "job": lambda: english.job().lower(),
             "card": fake.credit_card_number, "iban": fake.iban, "ip": fake.ipv4, "host": fake.hostname,
             "ssn": self._fakers[0].ssn, "plate": english.license_plate,
             "password": lambda: fake.password(length=draw.randint(6, 12)),
-            "date": lambda: fake.date_object().strftime(draw.choice(["%d %B %Y", "%B %d", "%Y-%m-%d", "%d/%m/%Y"])),
-            "time": lambda: fake.date_time().strftime(draw.choice(["%H:%M", "%I:%M %p", "%I %p"])).lstrip("0"),
+            "date": lambda: fake.date_object(LAST).strftime(draw.choice(DATES)),
+            "time": lambda: fake.date_time(end_datetime=LAST).strftime(draw.choice(TIMES)).lstrip("0"),
         }  # fmt: skip
         if slot in faked:
             return faked[slot]()

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 import toy
+from unembed.data.collect import collect
+from unembed.data.config import CollectConfig, EncodeConfig
+from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
 from unembed.decode.registry import DECODERS
 from unembed.errors import DataError, MismatchError, UsageError
@@ -204,6 +207,41 @@ def test_strategies_remask_noise_lengths_denoising(bench: Bench) -> None:
     assert "from all positions masked" in denoising.notes[1]
     for name in ("main", "strategies", "remask", "noise", "lengths"):
         assert "denoising_accuracy" not in {column.name for column in table(report, name).columns}
+
+
+@pytest.fixture
+def kinds(tmp_path: Path, toy_encoder: toy.ToyEncoder) -> PreparedData:
+    """Sixty mails and twenty chats."""
+    sentences, sources = toy.sentences(80), []
+    for label, some in (("en-mail", sentences[:60]), ("en-chat", sentences[60:])):
+        (tmp_path / label).write_text("\n".join(some) + "\n", encoding="utf-8")
+        sources.append(f"{label}={tmp_path / label}")
+    collect(CollectConfig(source=tuple(sources)), tmp_path / "kinds" / "texts")
+    settings = EncodeConfig(seq_len=8, validation_share=0, test_share=1)
+    return encode(settings, tmp_path / "kinds" / "texts", tmp_path / "kinds", encoder=toy_encoder)
+
+
+def test_kinds_have_figures_of_their_own_and_count_alike_in_the_mean(
+    bench: Bench, kinds: PreparedData
+) -> None:
+    bench.prepared = kinds
+    report = bench.run(SMALL.model_copy(update={"floors": False, "samples": 80, "words": (50, 5)}))
+    found = table(report, "languages")
+    assert (found.title, found.axis) == ("By kind of text", "Kind")
+    chat, mail, mean = found.rows
+    assert [row.label for row in found.rows] == ["en-chat", "en-mail", "mean of 2"]
+    figures = [row.figures["token_f1"] for row in found.rows]
+    assert figures[2].value == pytest.approx((figures[0].value + figures[1].value) / 2)
+    assert figures[2].n == figures[0].n + figures[1].n
+    assert mail.figures["token_f1"].n > chat.figures["token_f1"].n
+    assert mean.curve == "confidence"
+
+    recall: dict[str, list[float]] = {}
+    for row in table(report, "words").rows:
+        recall.setdefault(row.label, []).append(row.figures["word_recall"].value)
+    assert list(recall) == ["en-chat", "en-mail", "all texts"]
+    assert all(few <= many for few, many in recall.values())
+    assert recall["all texts"][0] < recall["all texts"][1]
 
 
 CALLS = EvaluateConfig(

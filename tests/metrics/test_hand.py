@@ -12,7 +12,8 @@ from unembed.metrics.accuracy import token_hits
 from unembed.metrics.bleu import bleu_tokenizer
 from unembed.metrics.cosine import cosines
 from unembed.metrics.exact import exact_match
-from unembed.metrics.f1 import token_f1
+from unembed.metrics.f1 import TokenF1, token_f1
+from unembed.metrics.figure import estimate, estimate_mean
 from unembed.metrics.rouge import WordTokenizer
 
 
@@ -149,3 +150,14 @@ def test_cosines() -> None:
     a = np.array([[1, 0], [1, 0], [3, 4], [0, 0]], dtype=np.float32)
     b = np.array([[2, 0], [0, 5], [4, 3], [1, 1]], dtype=np.float32)
     np.testing.assert_allclose(cosines(a, b), [1.0, 0.0, 24 / 25, 0.0])
+
+
+def test_a_mean_over_groups_counts_each_alike_and_resamples_within_them():
+    metric = TokenF1()
+    sure, shaky = np.array([[1.0]] * 50), np.array([[0.0], [1.0]] * 5)
+    found = estimate_mean(metric, [sure, shaky], seed=3)
+    assert found.value == pytest.approx(0.75)  # not 55 of 60
+    assert found.n == 60
+    alone = estimate(metric, shaky, seed=3)
+    assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, abs=0.06)
+    assert estimate_mean(metric, [sure, shaky[:1]]).low is None

@@ -24,6 +24,7 @@ _LISTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "noise": ("SIGMA,...", float),
     "encoder_calls": ("CALLS,...", int),
     "denoising": ("RATIO,...", float),
+    "words": ("K,...", int),
 }
 _OWN = ("known_length", "perplexity", "lengths")  # fields whose option has a form of its own
 

@@ -72,6 +72,9 @@ class EvaluateConfig(BaseModel):
     denoising: tuple[float, ...] = Field(
         (), description="Denoising accuracy at these mask ratios: teacher-forced, not token accuracy."
     )
+    words: tuple[int, ...] = Field(
+        (), description="Word recall among so many likeliest words of the lexical head, e.g. 20,50."
+    )
     lengths: bool = Field(False, description="Accuracy by text length.")
     floors: bool = Field(
         True, description="Random tokens, shuffled vectors and nearest training texts beside the model."
@@ -116,6 +119,13 @@ class EvaluateConfig(BaseModel):
             raise ValueError("encoder calls are given with --encoder-calls")
         check_options("guided", GuidedSettings, options)
         return typed
+
+    @field_validator("words")
+    @classmethod
+    def _numbers_of_words(cls, values: tuple[int, ...]) -> tuple[int, ...]:
+        if any(value < 1 for value in values):
+            raise ValueError("a number of words is 1 or more")
+        return tuple(sorted(set(values)))
 
     @field_validator("remask", "denoising")
     @classmethod

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
@@ -23,6 +24,7 @@ from unembed.metrics.base import Metric, Pair, column
 from unembed.metrics.causal import CausalModel, load_causal
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.metrics.registry import make_metrics
+from unembed.metrics.word_recall import WordRecall
 from unembed.progress import Progress, progress_bar
 from unembed.storage import digest_json
 
@@ -173,7 +175,9 @@ class Evaluation:
         size = WINDOW * self.config.batch  # as many as the inverter sorts by length together
         for part in np.split(indices, range(size, len(indices), size)):
             if variant.kind == "denoising":
-                rows = _denoising_rows(runner, part)
+                rows = _model_rows(runner, part, DenoisingAccuracy.name, runner.denoise(part))
+            elif variant.kind == "words":
+                rows = _model_rows(runner, part, WordRecall.name, runner.recall_words(part))
             elif guide is not None:
                 found = runner.search(part, [one.calls for one in variants])
                 rows = [
@@ -229,7 +233,10 @@ class Evaluation:
         ]
 
 
-def _denoising_rows(runner: VariantRunner, indices: Indices) -> list[Row]:
+def _model_rows(
+    runner: VariantRunner, indices: Indices, metric: str, statistics: NDArray[np.float64]
+) -> list[Row]:
+    """Rows of what measures the model itself and recovers no text. statistics: [n, k]"""
     return [
         _row(
             runner.target.samples,
@@ -237,9 +244,9 @@ def _denoising_rows(runner: VariantRunner, indices: Indices) -> list[Row]:
             runner.variant,
             recovered=None,
             tokens=None,
-            statistics={DenoisingAccuracy.name: hits.tolist()},
+            statistics={metric: values.tolist()},
         )
-        for index, hits in zip(indices.tolist(), runner.denoise(indices), strict=True)
+        for index, values in zip(indices.tolist(), statistics, strict=True)
     ]
 
 

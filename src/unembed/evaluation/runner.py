@@ -15,6 +15,7 @@ from unembed.evaluation.samples import MASKS, add_noise, token_lists
 from unembed.evaluation.targets import Target
 from unembed.evaluation.variants import Variant
 from unembed.metrics.denoising import denoise
+from unembed.metrics.word_recall import recall_words
 from unembed.progress import Progress
 from unembed.text import read_back
 
@@ -122,6 +123,18 @@ class VariantRunner:
             [samples.tokens[index] for index in indices],
             ratio=self.variant.ratio,
             seeds=[int(stream.generate_state(1)[0]) for stream in streams],
+        )
+
+    def recall_words(self, indices: Indices) -> NDArray[np.float64]:  # [n, 2]
+        """Tokens of some of the samples among the lexical head's likeliest, and all their tokens."""
+        samples, checkpoint = self.target.samples, self.target.checkpoint
+        assert self.variant.likeliest is not None
+        return recall_words(
+            checkpoint.denoiser,
+            checkpoint.vocabulary,
+            samples.vectors[indices],
+            [samples.tokens[index] for index in indices],
+            likeliest=self.variant.likeliest,
         )
 
     def _given_lengths(self, indices: Indices) -> list[int] | None:

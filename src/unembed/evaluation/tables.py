@@ -9,6 +9,7 @@ from functools import cached_property
 from unembed.evaluation.metric_figures import Figures
 from unembed.evaluation.variants import FLOORS, ORIGINAL, Plan, Variant
 from unembed.metrics.denoising import DenoisingAccuracy
+from unembed.metrics.word_recall import WordRecall
 from unembed.report.document import Column, Reference, Row, Table
 
 PANELS = ("token_accuracy", "token_f1", "exact_match", "cosine", "bleu", "rouge_l")
@@ -77,6 +78,8 @@ class Tables:
             found.append(self._noise())
         if len({row.language for row in self.figures.rows(plan.base)}) > 1:
             found.append(self._languages())
+        if plan.words:
+            found.append(self._words())
         if plan.denoising:
             found.append(self._denoising())
         return tuple(found)
@@ -191,6 +194,28 @@ class Tables:
         title, axis = ("By kind of text", "Kind") if kinds else ("By language", "Language")
         table = self._table("languages", title, axis, rows)
         return table.model_copy(update={"mark_best": False})
+
+    def _words(self) -> Table:
+        """Per kind of text as well, where there are several."""
+        labels = sorted({row.language for row in self.figures.rows(self.plan.base)})
+        rows = []
+        for variant in self.plan.words:
+            assert variant.likeliest is not None
+            metric, every = WordRecall(variant.likeliest), self.figures.rows(variant)
+            facts = {"Likeliest words": f"{variant.likeliest}"}
+            parts = {label: [row for row in every if row.language == label] for label in labels}
+            whole = {"all texts": every} if len(labels) > 1 else {}
+            for label, some in (parts | whole).items():
+                figures = {metric.name: self.figures.figure(metric, some)}
+                rows.append(Row(label=label, curve=metric.label, facts=facts, figures=figures))
+        column = Column(
+            name=WordRecall.name, label="Word recall", percent=True, best="high",
+            signature="different tokens of a text among the lexical head's likeliest; needs no decoding",
+        )  # fmt: skip
+        return Table(
+            name="words", title="Words that can be read off the vector", axis="Texts", scale="category",
+            columns=(column,), panels=(column.name,), rows=tuple(rows), mark_best=False,
+        )  # fmt: skip
 
     def _denoising(self) -> Table:
         rows = []

@@ -10,7 +10,7 @@ from unembed.evaluation.config import EvaluateConfig
 from unembed.invert_config import DEFAULT_STRATEGY
 
 GUIDED = "guided"
-Kind = Literal["model", "random", "shuffled", "nearest", "original", "denoising"]
+Kind = Literal["model", "random", "shuffled", "nearest", "original", "denoising", "words"]
 FLOORS: dict[Kind, str] = {
     "random": "Random tokens",
     "shuffled": "Shuffled vector",
@@ -30,6 +30,7 @@ class Variant:
     remask: float | None = None
     noise: float = 0.0
     ratio: float | None = None  # of denoising accuracy
+    likeliest: int | None = None  # words, of word recall
     calls: int | None = None  # of the encoder that guides; None: the strategy's own number, or no such
 
     @property
@@ -50,6 +51,7 @@ class Variant:
                 ("remask", self.remask),
                 ("noise", self.noise or None),
                 ("r", self.ratio),
+                ("k", self.likeliest),
             )
             if value is not None
         ]
@@ -58,8 +60,9 @@ class Variant:
     def dump(self) -> dict[str, Any]:
         """For the manifest."""
         fields = asdict(self)
-        if self.calls is None:
-            del fields["calls"]
+        for added_later in ("calls", "likeliest"):
+            if fields[added_later] is None:
+                del fields[added_later]
         return {"name": self.name, **fields}
 
 
@@ -75,6 +78,7 @@ class Plan:
     checkpoints: tuple[Variant, ...]
     models: tuple[Variant, ...]
     floors: tuple[Variant, ...]
+    words: tuple[Variant, ...] = ()
     calls: tuple[Variant, ...] = ()  # one search, read at these numbers of encoder calls, the largest last
 
     @property
@@ -91,7 +95,7 @@ class Plan:
         """All of them once, those of one model together."""
         every = (
             self.base, *self.floors, *self.strategies, *self.remask, *self.noise, *self.denoising,
-            *self.checkpoints, *self.models, *self.calls,
+            *self.checkpoints, *self.models, *self.words, *self.calls,
         )  # fmt: skip
         return tuple(sorted(dict.fromkeys(every), key=lambda variant: variant.target))
 
@@ -133,5 +137,6 @@ def make_plan(
         checkpoints=tuple(of_model(target) for target in checkpoints),
         models=tuple(of_model(target) for target in models),
         floors=tuple(floors),
+        words=tuple(Variant("words", base, likeliest=count) for count in config.words),
         calls=tuple(of_model(strategy=GUIDED, calls=calls) for calls in config.encoder_calls),
     )

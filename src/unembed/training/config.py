@@ -88,8 +88,8 @@ class TrainConfig(BaseModel):
         default=0.0,
         ge=0,
         le=1,
-        description="Share of texts in whose context some words are wrong, as a decoder's are: likely ones by "
-        "the lexical head.",
+        description="Share of texts in whose context some words are wrong, as a decoder's are: words that "
+        "the lexical head finds likely.",
     )
     denoising_weight: float = Field(
         default=1.0,

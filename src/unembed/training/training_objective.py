@@ -150,8 +150,8 @@ def _with_wrong_words(
 ) -> Tensor:
     """Some words of the context exchanged for ones that a decoder could have taken.  # [B, L]
 
-    At inference the context is the model's own, right words in wrong places among it, and words that only seem
-    likely. Drawn from the lexical head's distribution, whose likeliest words are mostly the text's.
+    At inference the context is the model's own: right words in wrong places, and words that only seem likely.
+    Here they are drawn from the lexical head's distribution, whose likeliest words are mostly the text's.
     The draws are the global generator's, as dropout's are: the loop seeds it for every step.
     """
     assert prepared.lexical is not None  # the configuration sees to it
