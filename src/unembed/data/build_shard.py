@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ def build_shard(
     arrays = {
         "tokens": _padded(context, [sample.ids for sample in chosen]),
         "lengths": np.array([len(sample.ids) for sample in chosen], dtype=np.uint16),
-        "vectors": _vectors(context, name, chosen, [start + index for index in indices], progress),
+        "vectors": _vectors(context, name, chosen, [start + index for index in indices], labels, progress),
         "keys": keys[rows],
         "languages": codes,
     }
@@ -159,16 +160,22 @@ def _padded(context: EncodeContext, rows: list[list[int]]) -> NDArray[Any]:  # [
 
 
 def _vectors(
-    context: EncodeContext, shard: str, samples: list[Aligned], numbers: list[int], progress: Progress
+    context: EncodeContext,
+    shard: str,
+    samples: list[Aligned],
+    numbers: list[int],
+    labels: NDArray[np.uint8],
+    progress: Progress,
 ) -> NDArray[np.float16]:  # [n, D]
     """The encoder's vectors, made in windows of similar length, in the order of the samples."""
     vectors = np.empty((len(samples), context.encoder.info.dimension), dtype=np.float16)
-    order = sorted(range(len(samples)), key=lambda index: len(samples[index].ids))
-    for begin in range(0, len(order), WINDOW):
-        window = order[begin : begin + WINDOW]
+    # What is measured on is always exact: only training vectors may be rounded.
+    rounded = (labels == SPLITS.index("train")) & (context.config.precision == "bf16")  # [n]
+    for window in _windows([len(sample.ids) for sample in samples], rounded):
         texts = [samples[index].text for index in window]
         try:
-            made = context.encoder.encode(texts)
+            with _bf16() if rounded[window[0]] else nullcontext():
+                made = context.encoder.encode(texts)
         except DataError as error:
             at = _first_failure(context.encoder, texts)
             raise _bad_vector(shard, numbers[window[at]], texts[at], error.message) from error
@@ -188,6 +195,26 @@ def _vectors(
         vectors[window] = halves
         progress.advance(len(window))
     return vectors
+
+
+def _windows(lengths: list[int], rounded: NDArray[np.bool_]) -> Iterator[list[int]]:
+    """Indices of texts of similar length that are encoded in one precision."""
+    order = np.lexsort((np.array(lengths), rounded))
+    for part in np.split(order, [int((~rounded).sum())]):
+        for begin in range(0, len(part), WINDOW):
+            yield part[begin : begin + WINDOW].tolist()
+
+
+def _bf16() -> AbstractContextManager[None]:
+    """Within it, torch's matrix products are rounded to bf16, where the hardware does that faster."""
+    import torch
+
+    from unembed.compute.precision import Processor
+
+    gpu = torch.accelerator.current_accelerator(check_available=True)
+    if gpu is None and not Processor.here().bf16:
+        return nullcontext()
+    return torch.autocast("cpu" if gpu is None else gpu.type, dtype=torch.bfloat16)
 
 
 def _first_failure(encoder: Encoder, texts: list[str]) -> int:

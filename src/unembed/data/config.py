@@ -77,6 +77,11 @@ class EncodeConfig(BaseModel):
     )
     validation_share: float = Field(default=0.01, ge=0, le=1, description="Share of texts for validation.")
     test_share: float = Field(default=0.01, ge=0, le=1, description="Share of texts for testing.")
+    precision: Literal["fp32", "bf16"] = Field(
+        default="fp32",
+        description="fp32: exact vectors. bf16: training vectors are made faster where the processor has it, "
+        "within 0.0002 of cosine 1; held-out ones stay exact.",
+    )
     shard_size: int = Field(default=8192, gt=0, le=1_000_000, description="Texts per shard.")
 
     @model_validator(mode="after")

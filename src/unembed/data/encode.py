@@ -71,6 +71,8 @@ def _plan(
     config: EncodeConfig, encoder: Encoder, tokenizer_digest: str, texts: CollectedTexts
 ) -> dict[str, Any]:
     info = encoder.info
+    # Folders that were begun before there was a choice have no such setting.
+    unsaid = {"precision"} if config.precision == "fp32" else set()
     return {
         "kind": "prepared",
         # Names and paths can change while the weights stay the same; the digest decides.
@@ -83,7 +85,7 @@ def _plan(
         },
         "tokenizer": tokenizer_digest,
         "texts": texts.digest,
-        **config.model_dump(mode="json", exclude={"encoder", "tokenizer"}),
+        **config.model_dump(mode="json", exclude={"encoder", "tokenizer"} | unsaid),
         "normalisation": NORMALISATION_VERSION,
         "spacing": SPACING_VERSION,
     }
@@ -152,7 +154,7 @@ def _manifest(
         tokenizer_file=FileEntry(name=TOKENIZER_NAME, bytes=len(tokenizer_json), sha256=digest),
         shards=tuple(shards),
         **config.model_dump(
-            include={"seq_len", "min_tokens", "max_tokens", "validation_share", "test_share"}
+            include={"seq_len", "min_tokens", "max_tokens", "validation_share", "test_share", "precision"}
         ),
     )
 

@@ -86,6 +86,7 @@ class PreparedManifest(Frozen):
     max_tokens: int | None
     validation_share: float
     test_share: float
+    precision: Literal["fp32", "bf16"] = Field("fp32", description="Of the training vectors.")
     seed: int = Field(description="Seed of the order of the texts.")
     normalisation: int = Field(description="Version of the normalisation that the split goes by.")
     texts: str = Field(description="Digest of the collected texts.")
