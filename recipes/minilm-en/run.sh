@@ -1,52 +1,77 @@
 #!/usr/bin/env bash
 # The bundled English model, from texts to a folder that ships. Every step resumes: run it again after a stop.
 #
-#   TEXTS=corpora STATE=state recipes/minilm-en/run.sh
+#   TEXTS=corpora STATE=state START=path/to/a/model recipes/minilm-en/run.sh
 #
-# TEXTS holds en_short.txt.gz (Tatoeba, CC BY 2.0 FR) and en_wiki_news.txt.gz (Wikipedia, CC BY-SA 3.0;
-# Wikinews, CC BY 2.5), one sentence a line. STATE takes the data and the runs: some gigabytes.
+# TEXTS holds one sentence a line: en_short.txt.gz (Tatoeba), en_wiki_news.txt.gz (Wikipedia, Wikinews),
+# en_messages.txt.gz and en_everyday/KIND.txt.gz (about.md names sources and licences). STATE takes the data and the
+# runs: some gigabytes. START is a model and its surrogate to go on from, by default a new one.
 set -euo pipefail
-: "${TEXTS:?folder of en_short.txt.gz and en_wiki_news.txt.gz}" "${STATE:?folder for data and runs}"
+: "${TEXTS:?folder of the texts}" "${STATE:?folder for data and runs}"
 here=$(cd "$(dirname "$0")" && pwd)
 unembed=${UNEMBED:-unembed}
+python=${PYTHON:-python3}
 
-# Texts to vectors. Sentences of more than 32 tokens are left out, not cut: people embed whole ones.
-"$unembed" prepare --source en="$TEXTS/en_short.txt.gz" --min-tokens 2 --max-tokens 32 --seq-len 32 -o "$STATE/data/short"
-"$unembed" prepare --source en="$TEXTS/en_wiki_news.txt.gz" --min-tokens 4 --max-tokens 32 --seq-len 32 -o "$STATE/data/wiki"
+# Kinds are sampled evenly, not by their bulk. Texts of more than 32 tokens are left out, not cut: people embed whole
+# ones. Training vectors are made in bf16 where the processor has it.
+kinds=(requests questions chat social titles reviews forums spoken captions health prose)
+prepare() { # KIND FILE TEXTS
+  "$unembed" prepare --source "en-$1=$2" --limit "$3" --pick random --min-tokens 3 --max-tokens 32 --seq-len 32 \
+    --precision bf16 -o "$STATE/data/$1"
+}
+for kind in "${kinds[@]}"; do prepare "$kind" "$TEXTS/en_everyday/$kind.txt.gz" 42000; done
+prepare messages "$TEXTS/en_messages.txt.gz" 70000
+prepare short "$TEXTS/en_short.txt.gz" 110000
+prepare wiki "$TEXTS/en_wiki_news.txt.gz" 140000
+# Names, addresses, numbers and codes, made by rule.
+if [ ! -f "$STATE/made.txt" ]; then
+  "$python" "$here/made_texts.py" --lines 60000 "$TEXTS/en_short.txt.gz" "$TEXTS/en_messages.txt.gz" \
+    "$TEXTS"/en_everyday/*.txt.gz > "$STATE/made.txt.partial"
+  mv "$STATE/made.txt.partial" "$STATE/made.txt"
+fi
+prepare made "$STATE/made.txt" 60000
+data=()
+for kind in "${kinds[@]}" messages short wiki made; do data+=(--data "$STATE/data/$kind"); done
 
-# Short texts first, then all of them from there.
-"$unembed" train --config "$here/stage1.yaml" --data "$STATE/data/short" --steps "${STAGE1_STEPS:-20000}" -o "$STATE/runs/stage1"
-# Long sentences count twice, for they are few.
-"$unembed" train --config "$here/stage2.yaml" --start-from "$STATE/runs/stage1/best" \
-  --data "$STATE/data/short" --data "$STATE/data/wiki" --data "$STATE/data/wiki" --steps "${STAGE2_STEPS:-60000}" -o "$STATE/runs/stage2"
-# Then those six times: they are what is hard.
-wiki=(--data "$STATE/data/wiki")
-"$unembed" train --config "$here/stage2.yaml" --start-from "$STATE/runs/stage2/best" --learning-rate 5e-4 --warmup 100 --hold 0.6 \
-  --data "$STATE/data/short" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" "${wiki[@]}" \
-  --steps "${STAGE3_STEPS:-2600}" --seed 4 -o "$STATE/runs/stage3"
+# A model to start from, and its surrogate: short texts first.
+if [ -z "${START:-}" ]; then
+  START=$STATE/base
+  "$unembed" train --config "$here/base.yaml" --data "$STATE/data/short" --steps "${BASE_STEPS:-20000}" -o "$STATE/runs/base"
+  "$unembed" encoders fetch potion
+  [ -d "$START" ] || "$unembed" model export "$STATE/runs/base/best" -o "$START"
+  "$unembed" surrogate --data "$STATE/data/short" --start potion --layers 3 --steps 4800 --warmup 200 --hold 0.3 \
+    --learning-rate 0.0015 --model "$START" -o "$STATE/runs/base-surrogate"
+fi
 
+# Words first, then the blocks.
+"$unembed" train --config "$here/heads.yaml" --start-from "$START" "${data[@]}" --minutes "${HEADS_MINUTES:-9}" -o "$STATE/runs/heads"
+"$unembed" train --config "$here/broad.yaml" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
+  --minutes "${BROAD_MINUTES:-84}" -o "$STATE/runs/broad"
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
-"$unembed" model export "$STATE/runs/stage3/best" --dtype int8 --repeat-penalty 1.0 -o "$STATE/minilm-en"
+model=$STATE/minilm-en
+[ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
 
-# The surrogate that comes with it: its token vectors begin with potion's. Short texts, then all of them.
-"$unembed" encoders fetch potion
-"$unembed" surrogate --data "$STATE/data/short" --start potion --layers 3 --steps 4800 --warmup 200 --hold 0.3 \
-  --learning-rate 0.0015 -o "$STATE/runs/surrogate"
-"$unembed" surrogate --data "$STATE/data/short" --data "$STATE/data/wiki" --data "$STATE/data/wiki" --data "$STATE/data/wiki" \
-  --start "$STATE/runs/surrogate/latest" --layers 3 --steps 2400 --warmup 100 --hold 0.3 --learning-rate 0.0012 \
-  --model "$STATE/minilm-en" -o "$STATE/runs/surrogate-all"
+# The surrogate that comes with it.
+"$unembed" surrogate "${data[@]}" --start "$START/surrogate" --layers 3 --steps "${SURROGATE_STEPS:-4000}" --warmup 100 --hold 0.4 \
+  --learning-rate 0.0012 --model "$model" -o "$STATE/runs/surrogate"
 
 # What follows what: counted in all texts but the held-out ones.
-"$unembed" phrases --model "$STATE/minilm-en" --source en="$TEXTS/en_short.txt.gz" --source en="$TEXTS/en_wiki_news.txt.gz"
+sources=(--source "en=$TEXTS/en_short.txt.gz" --source "en=$TEXTS/en_wiki_news.txt.gz" --source "en=$TEXTS/en_messages.txt.gz")
+for kind in "${kinds[@]}"; do sources+=(--source "en=$TEXTS/en_everyday/$kind.txt.gz"); done
+"$unembed" phrases --model "$model" "${sources[@]}"
 
-# What it recovers, and its card.
-measure() { "$unembed" evaluate --model "$STATE/minilm-en" --samples 1000 "${@:2}" -o "$STATE/evaluations/$1"; }
-measure short-known --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --known-length --lengths
-measure short-unknown --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --unknown-length
-measure short-validation --data "$STATE/data/short" --split validation --min-tokens 4 --max-tokens 16 --unknown-length
-measure wiki --data "$STATE/data/wiki" --unknown-length --lengths
-"$unembed" model card "$STATE/minilm-en" --licence apache-2.0 --about "$here/about.md" \
-  --evaluation "Short texts, length known=$STATE/evaluations/short-known" \
-  --evaluation "Short texts, length unknown=$STATE/evaluations/short-unknown" \
-  --evaluation "Short texts, validation, length unknown=$STATE/evaluations/short-validation" \
-  --evaluation "Wikipedia and news, length unknown=$STATE/evaluations/wiki"
+# What it recovers, and its card. HELD_OUT has a file for each kind that was not trained on (KIND.txt).
+measure() { "$unembed" evaluate --model "$model" "${@:2}" -o "$STATE/evaluations/$1"; }
+evaluations=()
+if [ -n "${HELD_OUT:-}" ]; then
+  held_out=()
+  for file in "$HELD_OUT"/*.txt; do held_out+=(--source "en-$(basename "$file" .txt)=$file" --quota "en-$(basename "$file" .txt)=700"); done
+  "$unembed" prepare "${held_out[@]}" --min-tokens 4 --max-tokens 32 --seq-len 32 --validation-share 0 --test-share 1 -o "$STATE/data/held-out"
+  measure held-out --data "$STATE/data/held-out" --min-tokens 4 --max-tokens 16 --samples 10000 --no-floors --words 20,50
+  evaluations+=(--evaluation "Kinds of text that were not trained on, 4 to 16 tokens=$STATE/evaluations/held-out")
+fi
+measure short --data "$STATE/data/short" --min-tokens 4 --max-tokens 16 --samples 1000 --lengths
+measure wiki --data "$STATE/data/wiki" --samples 300 --lengths
+"$unembed" model card "$model" --licence apache-2.0 --about "$here/about.md" "${evaluations[@]}" \
+  --evaluation "Short sentences, 4 to 16 tokens=$STATE/evaluations/short" \
+  --evaluation "Wikipedia and news, up to 32 tokens=$STATE/evaluations/wiki"
