@@ -16,6 +16,7 @@ NAMES = {
     "Inversion": "unembed.decode.result",
     "prepare": "unembed.data.pipeline",
     "train": "unembed.training.entry",
+    "adapt": "unembed.adaptation.fit_adapter",
     "evaluate": "unembed.evaluation",
     "load_encoder": "unembed.encoders",
     "UnembedError": "unembed.errors",

@@ -17,6 +17,7 @@ _PUBLIC = {
     "Inversion": "unembed.decode.result",
     "prepare": "unembed.data.pipeline",
     "train": "unembed.training.entry",
+    "adapt": "unembed.adaptation.fit_adapter",
     "evaluate": "unembed.evaluation",
     "load_encoder": "unembed.encoders",
     "UnembedError": "unembed.errors",
@@ -28,6 +29,7 @@ __all__ = [
     "Inverter",
     "UnembedError",
     "__version__",
+    "adapt",
     "evaluate",
     "load_encoder",
     "prepare",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from unembed.adaptation.fit_adapter import adapt
     from unembed.data.pipeline import prepare
     from unembed.decode.result import Inversion
     from unembed.encoders import load_encoder

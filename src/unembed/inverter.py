@@ -28,6 +28,7 @@ from unembed.encoders import Encoder, load_encoder
 from unembed.errors import DataError, MismatchError, UnembedError, UsageError
 from unembed.invert_config import InvertConfig
 from unembed.metrics.cosine import cosines
+from unembed.model.bundled import BUNDLED
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE
 from unembed.model.trigrams import Phrases
@@ -50,7 +51,6 @@ __all__ = [
     "Update",
 ]
 
-BUNDLED = Path(__file__).parent / "assets" / "minilm-en"
 WINDOW = 4  # batches of vectors that are sorted by length together
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "prepare": ("prepare", "Turn texts into training shards: collect, then encode."),
     "data": ("data", "Inspect and verify prepared data."),
     "train": ("train", "Train an inverter on prepared data, or resume a run."),
+    "adapt": ("adapt", "Adapt a model to another encoder, from a few thousand embeddings."),
     "surrogate": ("surrogate", "Train a surrogate: a small stand-in for an encoder in guided searches."),
     "phrases": ("phrases", "Count word pairs and triples in texts, for guided searches."),
     "model": ("model", "Show, shrink, export and share a trained model."),

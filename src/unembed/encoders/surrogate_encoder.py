@@ -6,7 +6,7 @@ the encoder. Its blocks are BERT's, smaller; its weights are its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +70,12 @@ class SurrogateNetwork(nn.Module):
         nn.init.xavier_uniform_(self.project.weight)
 
     def forward(self, ids: Tensor, runs: Sequence[Run]) -> Tensor:  # [T] -> [B, dimension]
-        vectors: Tensor = self.project(mean_pool(self.bert(ids, runs), runs))  # [B, dimension]
+        vectors: Tensor = self.project(self.hidden(ids, runs))  # [B, dimension]
         return F.normalize(vectors.float(), dim=-1)
+
+    def hidden(self, ids: Tensor, runs: Sequence[Run]) -> Tensor:  # [T] -> [B, width]
+        """What the last layer reads: an adapter fits another one for another encoder."""
+        return mean_pool(self.bert(ids, runs), runs)
 
 
 class Surrogate:
@@ -103,10 +107,24 @@ class Surrogate:
     def tokenizer(self) -> Tokenizer:
         return Tokenizer.from_str(self._tokenizer.to_str())
 
-    @torch.inference_mode()
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> NDArray[np.float32]:
+        vectors = self._read(texts, self.network, self.info.dimension, batch_tokens)  # [N, D]
+        return check_vectors(vectors, dimension=self.info.dimension, name=self.info.name)
+
+    def hidden(self, texts: Sequence[str]) -> NDArray[np.float32]:  # [N, width]
+        """The network's state before its last layer."""
+        return self._read(texts, self.network.hidden, self.config.network.hidden_size, BATCH_TOKENS)
+
+    @torch.inference_mode()
+    def _read(
+        self,
+        texts: Sequence[str],
+        network: Callable[[Tensor, Sequence[Run]], Tensor],
+        dimension: int,
+        batch_tokens: int,
+    ) -> NDArray[np.float32]:  # [N, dimension]
         cleaned = clean_texts(texts)
-        vectors = np.empty((len(cleaned), self.info.dimension), dtype=np.float32)  # [N, D]
+        vectors = np.empty((len(cleaned), dimension), dtype=np.float32)  # [N, dimension]
         longest = self.config.network.max_position_embeddings
         for start in range(0, len(cleaned), TEXTS_AT_ONCE):
             encodings = self._tokenizer.encode_batch_fast(
@@ -115,9 +133,9 @@ class Surrogate:
             # A text without a token still has a vector: that of a single token 0.
             ids = [encoding.ids[:longest] or [0] for encoding in encodings]
             for batch in flat_batches(ids, batch_tokens):
-                pooled = self.network(torch.from_numpy(batch.ids).to(self._device), batch.runs)  # [B, D]
-                vectors[start + batch.rows] = pooled.cpu().numpy()
-        return check_vectors(vectors, dimension=self.info.dimension, name=self.info.name)
+                pooled = network(torch.from_numpy(batch.ids).to(self._device), batch.runs)  # [B, dimension]
+                vectors[start + batch.rows] = pooled.float().cpu().numpy()
+        return vectors
 
     def save(self, folder: Path) -> None:
         """Write the folder: words in eight bits, the rest in float16. The network computes in float32."""

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from unembed.model.adapter import AdapterConfig
     from unembed.model.checkpoint import CheckpointConfig
 
 _CARD = """\
@@ -75,5 +76,61 @@ def model_card(config: CheckpointConfig, more: str = "") -> str:
         max_length=denoiser.max_length,
         length="predicted from the vector" if denoiser.length == "given" else "fixed, the end is a token",
         training=trained,
+        more=f"\n{more}\n" if more else "",
+    )
+
+
+_ADAPTER_CARD = """\
+---
+library_name: unembed
+license: {license}
+tags:
+- embedding-inversion
+- adapter
+---
+
+# An adapter for {encoder}
+
+Lets an inverter that learnt from another encoder's vectors read those of `{encoder}` ({dimension}
+dimensions): a linear map in front of it, fitted on {pairs:,} texts and their vectors.
+
+```python
+from unembed import Inverter
+
+Inverter.from_pretrained("PATH OR HUB ID").invert(vectors)
+```
+
+| | |
+|---|---|
+| vectors | `{encoder}`, sha256 `{digest}` |
+| base | `{base}`, weights sha256 `{base_digest}` |
+| variance of the base's standardised vectors that the map explains, leave-one-out | {explained:.1%} |
+| licence | {licence}; of its encoder: {encoder_licence} |
+{more}
+## What it cannot do
+
+The mapped vector is blurred: fewer texts come back word for word than with a model that was trained for this
+encoder. What the base cannot write (its vocabulary, its length, capital letters) cannot come back.
+
+## Responsible use
+
+It is published so that people can measure how much the vectors they are responsible for give away. Treat
+stored embeddings like the text that they were made of.
+"""
+
+
+def adapter_card(config: AdapterConfig, more: str = "") -> str:
+    """README.md of an adapter."""
+    return _ADAPTER_CARD.format(
+        license=json.dumps(config.licence, ensure_ascii=False) if config.licence else "unknown",
+        licence=config.licence or "unknown: its maker has not stated one",
+        encoder=config.encoder.name,
+        dimension=config.encoder.dimension,
+        digest=config.encoder.digest,
+        encoder_licence=config.encoder.licence,
+        base=config.base.name,
+        base_digest=config.base.digest,
+        pairs=config.fit.get("pairs", 0),
+        explained=config.fit.get("explained", 0.0),
         more=f"\n{more}\n" if more else "",
     )

@@ -24,6 +24,7 @@ from unembed.encoders.base import EncoderInfo
 from unembed.encoders.surrogate_encoder import Surrogate
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.hub import snapshot, upload
+from unembed.model.adapter import ADAPTER, ADAPTER_WEIGHTS
 from unembed.model.card import model_card
 from unembed.model.config import DenoiserConfig
 from unembed.model.denoiser import Denoiser
@@ -226,7 +227,7 @@ class Checkpoint:
                 cache_dir=cache_dir,
                 force_download=force_download,
                 local_files_only=local_files_only,
-                allow=PARTS,
+                allow=(*PARTS, ADAPTER, ADAPTER_WEIGHTS),
             )
         return load_checkpoint(folder)
 
@@ -287,7 +288,11 @@ def _equal(tensors: dict[str, Tensor], vocabulary: Vocabulary, state: dict[str, 
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
-    """Read a checkpoint folder; a missing, truncated or altered file is named."""
+    """Read a checkpoint folder, or an adapter's; a missing, truncated or altered file is named."""
+    if (folder / ADAPTER).is_file():
+        from unembed.model.adapted_checkpoint import load_adapted
+
+        return load_adapted(folder)
     if folder.is_dir() and not (folder / CONFIG).is_file():
         raise UsageError(
             f"{folder} is not a model's folder: it has no {CONFIG}.",

@@ -23,18 +23,21 @@ class Standardise(nn.Module):
     """Centres and whitens the vectors: `(e - mean) W`, so that every direction speaks equally loud.
 
     Embedding spaces are far from round: a few directions hold most of the variance and little of the
-    wording. Until `fit` is called it only scales unit vectors to unit variance.
+    wording. Until `fit` is called it only scales unit vectors to unit variance. An adapter puts a map from
+    another encoder's vectors in W's place, `(e - mean) W + shift` (model/adapter.py).
     """
 
     mean: Tensor
     whiten: Tensor
+    shift: Tensor | None
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, out: int | None = None) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(dim))
-        whiten = torch.zeros(dim, dim)
+        whiten = torch.zeros(dim, out or dim)
         whiten.fill_diagonal_(math.sqrt(dim))
         self.register_buffer("whiten", whiten)
+        self.register_buffer("shift", None if out is None else torch.zeros(out))
 
     @torch.no_grad()
     def fit(self, vectors: Tensor, floor: float = 1e-4) -> None:
@@ -52,7 +55,8 @@ class Standardise(nn.Module):
         self.whiten.copy_((axes / variance.sqrt()) @ axes.T)
 
     def forward(self, e: Tensor) -> Tensor:
-        return (e - self.mean) @ self.whiten  # [B, D]
+        out = (e - self.mean) @ self.whiten  # [B, out]
+        return out if self.shift is None else out + self.shift
 
 
 class Condition(nn.Module):
@@ -63,7 +67,7 @@ class Condition(nn.Module):
         hidden, out = config.block.hidden, config.layers * MODULATIONS * config.block.hidden
         self.layers = config.layers
         self.limit = config.modulation_limit
-        self.project_in = PackedLinear(config.vector_dim, hidden)
+        self.project_in = PackedLinear(config.standard_dim, hidden)
         self.project_out = PackedLinear(hidden, hidden)
         self.null = nn.Parameter(torch.zeros(hidden))
         self.length = embedding(config.max_length + 1, hidden) if config.length == "given" else None

@@ -42,6 +42,12 @@ class DenoiserConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     vector_dim: int = Field(gt=0, description="Dimension of the vectors to invert.")
+    native_dim: int | None = Field(
+        None,
+        gt=0,
+        description="Dimension of the vectors that it learnt from, where an adapter maps others to them; "
+        "None: vector_dim.",
+    )
     vocabulary: int = Field(gt=0, description="Tokens that the model can predict; [MASK] comes on top.")
     max_length: int = Field(32, gt=0, description="Longest sequence in tokens.")
     layers: int = Field(8, gt=0, description="Number of blocks.")
@@ -81,6 +87,11 @@ class DenoiserConfig(BaseModel):
         if self.block.rotary and len(self.block.rotary) != self.layers:
             raise ValueError("block.rotary needs one base per layer")
         return self
+
+    @property
+    def standard_dim(self) -> int:
+        """Dimension of the standardised vector, which condition and heads read."""
+        return self.native_dim or self.vector_dim
 
     @property
     def mask_id(self) -> int:

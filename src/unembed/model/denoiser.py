@@ -66,7 +66,7 @@ class Denoiser(nn.Module):
         self.token = embedding(config.vocabulary + 1, hidden)  # the last row is [MASK]
         self.position = None if config.block.rotary else embedding(config.max_length, hidden)
         self.input_norm = layer_norm(config.block)
-        self.standardise = Standardise(config.vector_dim)
+        self.standardise = Standardise(config.vector_dim, config.native_dim)
         self.condition = Condition(config)
         self.blocks = nn.ModuleList(Block(config.block, layer) for layer in range(config.layers))
         # Post-norm blocks end with a norm of their own.
@@ -75,7 +75,7 @@ class Denoiser(nn.Module):
         self.transform_norm = layer_norm(config.block) if config.head_transform else None
         self.output_bias = nn.Parameter(torch.zeros(config.vocabulary))
         self.lexical = (
-            LexicalHead(config.vector_dim, config.lexical_hidden, config.vocabulary)
+            LexicalHead(config.standard_dim, config.lexical_hidden, config.vocabulary)
             if config.lexical_hidden
             else None
         )
@@ -85,7 +85,7 @@ class Denoiser(nn.Module):
         self.memory_score = nn.Linear(1, hidden) if config.memory else None
         self.length_head = (
             nn.Sequential(
-                nn.Linear(config.vector_dim, LENGTH_HIDDEN),
+                nn.Linear(config.standard_dim, LENGTH_HIDDEN),
                 nn.GELU(),
                 nn.Linear(LENGTH_HIDDEN, config.max_length + 1),
             )

@@ -1,0 +1,1 @@
+"""Adapters: an inverter for another encoder after a few thousand embeddings."""

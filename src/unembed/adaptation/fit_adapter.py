@@ -1,0 +1,192 @@
+"""`unembed.adapt`: an inverter for another encoder, from pairs of texts and its vectors.
+
+The base's own encoder embeds the same texts, and a ridge regression maps the other vectors to the base's
+standardised ones. The surrogate's last layer is fitted anew, from its hidden state to the other vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unembed.adaptation.pairs import Pairs, choose_texts, embed_pairs, read_pairs
+from unembed.adaptation.ridge import fit_ridge
+from unembed.encoders import load_encoder
+from unembed.encoders.base import Encoder, EncoderInfo
+from unembed.encoders.surrogate_encoder import Surrogate
+from unembed.errors import MismatchError, UsageError
+from unembed.model.adapted_checkpoint import AdaptedCheckpoint, load_adapted
+from unembed.model.adapter import BUNDLED, AdapterConfig, AdapterWeights, Base
+from unembed.model.bundled import BUNDLED as BUNDLED_FOLDER
+from unembed.model.checkpoint import Checkpoint
+from unembed.model.parts import WEIGHTS
+
+PAIRS = 5000
+ENERGY = 0.8  # of the mapped vectors, relative to the base's own; 0.6 to 1.1 recover as much
+LEAST_TOKENS = 3
+
+
+def adapt(
+    encoder: str | Encoder | None = None,
+    output: str | Path = "adapter",
+    *,
+    texts: str | Path | None = None,
+    pairs: int = PAIRS,
+    pairs_from: str | Path | None = None,
+    text_field: str = "text",
+    vector_field: str | None = None,
+    base: str | Path | None = None,
+    base_encoder: Encoder | None = None,
+    seed: int = 0,
+    device: str | None = None,
+    trust_remote_code: bool = False,
+    quiet: bool = True,
+    announce: Callable[[str], None] | None = None,
+) -> AdaptedCheckpoint:
+    """Fit an adapter for `encoder` and write it to `output`: what `unembed adapt` does.
+
+    >>> model = unembed.adapt("mpnet", "models/mpnet", texts="sentences.txt")
+    >>> unembed.Inverter(model).invert(vectors[0]).text
+
+    `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
+    drawn and embedded. Whoever has pairs and cannot call the encoder gives them as `pairs_from`, JSON lines
+    or Parquet with a text and a vector in each record; `encoder` is then only a name. `base` is the model to
+    adapt, by default the bundled one; `base_encoder` stands in for the encoder that it was trained for.
+    Called again after an interruption, it goes on with the texts that are not embedded yet.
+    """
+    tell = announce or (lambda text: None)
+    output = Path(output)
+    model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
+    if isinstance(model, AdaptedCheckpoint):
+        raise UsageError("The base is an adapter itself.", hint="Adapt the model that it was made of.")
+    fits = _fits(model)
+    if pairs_from is not None:
+        some = read_pairs(Path(pairs_from), pairs, fits, text_field=text_field, vector_field=vector_field)
+        info = _described(encoder, some)
+    else:
+        if encoder is None or texts is None:
+            raise UsageError(
+                "An adapter is fitted on pairs of texts and vectors.",
+                hint="Give an encoder and texts to embed with it, or pairs: --pairs-from FILE",
+            )
+        if isinstance(encoder, str):
+            encoder = load_encoder(encoder, device=device, trust_remote_code=trust_remote_code)
+        if encoder.info.digest == model.config.encoder.digest:
+            raise UsageError(
+                f"The base was trained for '{encoder.info.name}' itself: there is nothing to adapt.",
+                hint="Use the base, or give another encoder.",
+            )
+        chosen = choose_texts(str(texts), pairs, output / "pairs" / "texts", fits, seed=seed, quiet=quiet)
+        tell(f"Embedding {len(chosen):,} texts with {encoder.info.name}.")
+        some = embed_pairs(chosen, encoder, output / "pairs", quiet=quiet)
+        info = encoder.info
+    native = base_encoder or load_encoder(model.config.encoder.name)
+    config, weights = fit_adapter(model, native, some, info, name=BUNDLED if base is None else str(base))
+    AdaptedCheckpoint(model, config, weights).save_pretrained(output)
+    explained = config.fit["explained"]
+    tell(f"{len(some.texts):,} pairs explain {explained:.0%} of what the base reads.")
+    tell(f"The adapter is in {output}.")
+    return load_adapted(output)
+
+
+def estimate(
+    texts: str | Path | None, pairs: int = PAIRS, base: str | Path | None = None, *, seed: int = 0
+) -> dict[str, int]:
+    """What `adapt` would embed: how many texts, and about how many tokens, as the base counts them."""
+    if texts is None:
+        raise UsageError("There are no texts to embed.", hint="Give a file of sentences: --texts FILE")
+    model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
+    with tempfile.TemporaryDirectory() as temporary:
+        chosen = choose_texts(
+            str(texts), pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True
+        )
+    found = model.tokenizer.encode_batch(chosen, add_special_tokens=False)
+    return {"texts": len(chosen), "tokens": sum(len(one.ids) for one in found)}
+
+
+def fit_adapter(
+    base: Checkpoint, native: Encoder, pairs: Pairs, encoder: EncoderInfo, *, name: str = BUNDLED
+) -> tuple[AdapterConfig, AdapterWeights]:
+    """The adapter of these pairs. native: the encoder that the base was trained for, needed once more."""
+    if native.info.digest != base.config.encoder.digest:
+        raise MismatchError(
+            f"The encoder '{native.info.name}' here is not the one that the base was trained for.",
+            hint="Install that version of the encoder, or choose another base.",
+        )
+    vectors = torch.from_numpy(np.ascontiguousarray(pairs.vectors, dtype=np.float32))  # [n, D]
+    with torch.no_grad():
+        standard = base.denoiser.read(torch.from_numpy(native.encode(pairs.texts)))  # [n, native_dim]
+    to_base = fit_ridge(vectors, standard)
+    # A regression's predictions are timid: what it cannot tell it leaves at the mean. The blocks have only
+    # seen vectors at full strength, and read timid ones as texts without a subject.
+    ratio = _energy(standard - to_base.shift) / _energy(to_base(vectors) - to_base.shift)
+    louder = max(1.0, math.sqrt(ENERGY * ratio))
+    fit: dict[str, Any] = {
+        "pairs": len(pairs.texts),
+        "texts": pairs.digest,
+        "strength": to_base.strength,
+        "explained": to_base.explained,
+        "louder": louder,
+    }
+    project = bias = surrogate_digest = None
+    if base.has_surrogate:
+        surrogate: Surrogate = base.surrogate
+        unit = torch.nn.functional.normalize(vectors, dim=1)  # [n, D]
+        from_hidden = fit_ridge(torch.from_numpy(surrogate.hidden(pairs.texts)), unit)
+        project, bias = from_hidden.matrix.T, from_hidden.shift - from_hidden.mean @ from_hidden.matrix
+        fit |= {"surrogate_strength": from_hidden.strength, "surrogate_explained": from_hidden.explained}
+        surrogate_digest = surrogate.info.digest
+    norms = vectors.norm(dim=1)  # [n]
+    config = AdapterConfig(
+        base=Base(name=name, digest=base.config.digests.get(WEIGHTS, ""), surrogate=surrogate_digest),
+        encoder=encoder,
+        vector_norm=(float(norms.mean()), float(norms.std())),
+        fit=fit,
+    )
+    weights = AdapterWeights(
+        mean=to_base.mean, matrix=louder * to_base.matrix, shift=to_base.shift, project=project, bias=bias
+    )
+    weights.check(config)
+    return config, weights
+
+
+def _energy(vectors: torch.Tensor) -> float:
+    return float(vectors.square().mean())
+
+
+def _fits(base: Checkpoint) -> Callable[[Sequence[str]], list[bool]]:
+    """Whether texts are of lengths that the base can write."""
+    longest = base.config.denoiser.max_length
+
+    def fits(texts: Sequence[str]) -> list[bool]:
+        found = base.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [LEAST_TOKENS <= len(one.ids) <= longest for one in found]
+
+    return fits
+
+
+def _described(encoder: str | Encoder | None, pairs: Pairs) -> EncoderInfo:
+    """What is known of an encoder that only its pairs speak of."""
+    if encoder is not None and not isinstance(encoder, str):
+        return encoder.info
+    return EncoderInfo(
+        name=encoder or "unknown",
+        dimension=pairs.vectors.shape[1],
+        pooling="unknown",
+        max_tokens=None,
+        licence="unknown",
+        normalised=bool(_near_one(pairs.vectors)),
+        source="pairs of texts and vectors",
+        digest=pairs.digest,
+    )
+
+
+def _near_one(vectors: NDArray[np.float32]) -> bool:
+    return bool(np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-3))

@@ -1,0 +1,101 @@
+"""Pairs of a text and its vector by the encoder to adapt to: embedded here, or read from a file.
+
+Embedding is what takes time, or money where the encoder is an endpoint: finished chunks are kept, and the
+same command goes on after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unembed.data.collect import clean, collect
+from unembed.data.config import CollectConfig
+from unembed.data.sources import parse_source
+from unembed.encoders.base import Encoder
+from unembed.errors import DataError, UsageError
+from unembed.progress import progress_bar
+from unembed.storage import atomic_write, digest_json, folder_lock, settle_plan
+from unembed.vectors.files import open_vectors
+
+CHUNK = 256  # texts that are embedded between two saves
+SPARE = 4  # times as many texts are collected as are wanted: some are too long
+LEAST = 50  # pairs; fewer fit nothing
+
+Fits = Callable[[Sequence[str]], list[bool]]  # which texts the model can write
+
+
+class Pairs(NamedTuple):
+    """Texts and their vectors, and what identifies them."""
+
+    texts: list[str]
+    vectors: NDArray[np.float32]  # [n, D]
+    digest: str
+
+
+def choose_texts(source: str, count: int, folder: Path, fits: Fits, *, seed: int, quiet: bool) -> list[str]:
+    """`count` texts of a source, drawn at random, each once, of those that fit."""
+    settings = CollectConfig(source=(source,), limit=SPARE * count, pick="random", seed=seed)
+    texts = [text for text, _ in collect(settings, folder, quiet=quiet)]
+    chosen = [text for text, fit in zip(texts, fits(texts), strict=True) if fit][:count]
+    if len(chosen) < min(LEAST, count):
+        raise DataError(
+            f"{source} has only {len(chosen)} texts that the model could write.",
+            hint=f"Give a file with at least {LEAST} sentences, one a line.",
+        )
+    return chosen
+
+
+def embed_pairs(texts: Sequence[str], encoder: Encoder, folder: Path, *, quiet: bool) -> Pairs:
+    """The encoder's vectors of these texts, kept in `folder` chunk by chunk."""
+    digest = digest_json(list(texts))
+    with folder_lock(folder):
+        settle_plan(folder, {"kind": "pairs", "texts": digest, "encoder": encoder.info.digest})
+        starts = range(0, len(texts), CHUNK)
+        paths = [folder / f"vectors-{number:05d}.npy" for number in range(len(starts))]
+        done = sum(
+            min(CHUNK, len(texts) - start) for start, path in zip(starts, paths, strict=True) if path.exists()
+        )
+        with progress_bar("Embedding", total=len(texts), unit="texts", done=done, quiet=quiet) as progress:
+            for start, path in zip(starts, paths, strict=True):
+                if not path.exists():
+                    some = texts[start : start + CHUNK]
+                    vectors = encoder.encode(some)  # [n, D]
+                    with atomic_write(path) as file:
+                        np.save(file, vectors, allow_pickle=False)
+                    progress.advance(len(some))
+    return Pairs(list(texts), np.concatenate([_load(path) for path in paths]), digest)
+
+
+def read_pairs(
+    path: Path, count: int, fits: Fits, *, text_field: str, vector_field: str | None = None
+) -> Pairs:
+    """Pairs that somebody has: JSON lines or Parquet with a text and a vector in each record."""
+    texts = [clean(text) for text in parse_source(str(path), field=text_field).texts()]
+    file = open_vectors(path, field=vector_field)
+    vectors = np.concatenate(list(file.blocks()))  # [N, D]
+    if len(texts) != len(vectors):
+        raise DataError(
+            f"{path} has {len(texts):,} texts and {len(vectors):,} vectors.",
+            hint=f"Every record needs both: the text in '{text_field}' (--text-field), and a vector.",
+        )
+    usable = np.isfinite(vectors).all(axis=1) & np.array(fits(texts), dtype=bool)  # [N]
+    chosen = usable.nonzero()[0][:count]
+    if len(chosen) < LEAST:
+        raise UsageError(
+            f"{path} has {len(chosen)} pairs that can be used; {LEAST} are the least.",
+            hint="Left out are texts longer than the model can write, and vectors that are not finite.",
+        )
+    return Pairs([texts[row] for row in chosen], vectors[chosen], file.identity)
+
+
+def _load(path: Path) -> NDArray[np.float32]:
+    try:
+        vectors: NDArray[np.float32] = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise DataError(f"{path} is damaged: {error}", hint="Delete it: it is made again.") from error
+    return vectors

@@ -1,0 +1,210 @@
+"""From pairs to a model for another encoder, on a toy; and once on the bundled model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import toy
+import unembed
+from unembed.adaptation.fit_adapter import ENERGY, adapt, estimate
+from unembed.adaptation.pairs import CHUNK
+from unembed.errors import DataError, MismatchError, UsageError
+from unembed.model.adapted_checkpoint import AdaptedCheckpoint
+from unembed.model.adapter import ADAPTER, ADAPTER_WEIGHTS
+from unembed.model.bundled import BUNDLED
+from unembed.model.checkpoint import Checkpoint, CheckpointConfig
+from unembed.model.config import BlockConfig, DenoiserConfig
+from unembed.model.denoiser import Denoiser
+from unembed.model.vocabulary import Vocabulary
+
+DIM, OTHER = 16, 24
+
+
+class Rotated(toy.ToyEncoder):
+    """The toy's vectors seen from another side, in more dimensions."""
+
+    def __init__(self, dies_at: int | None = None) -> None:
+        super().__init__(dimension=DIM)
+        self._turn = np.linalg.qr(np.random.default_rng(5).normal(size=(OTHER, DIM)))[0].T.astype(np.float32)
+        self.info = self.info.model_copy(update={"name": "rotated", "dimension": OTHER, "digest": "r" * 64})
+        self.dies_at, self.seen = dies_at, 0
+
+    def encode(self, texts, *, batch_tokens: int = 4096):
+        if self.dies_at is not None and self.seen >= self.dies_at:
+            raise KeyboardInterrupt
+        self.seen += len(texts)
+        vectors = np.zeros((len(texts), DIM), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = toy.ToyEncoder(dimension=DIM).encode([text])[0]
+        return vectors @ self._turn
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    tokenizer = toy.wordpiece()
+    vocabulary = Vocabulary.from_counts(np.ones(tokenizer.get_vocab_size(), dtype=np.int64))
+    config = DenoiserConfig(
+        vector_dim=DIM, vocabulary=len(vocabulary), max_length=12, layers=1, length="given", lexical_hidden=8,
+        block=BlockConfig(hidden=16, heads=2, ffn=16),
+    )  # fmt: skip
+    torch.manual_seed(0)
+    info = toy.ToyEncoder(dimension=DIM).info
+    described = CheckpointConfig(denoiser=config, encoder=info, vector_norm=(1.0, 0.0))
+    Checkpoint(Denoiser(config).eval(), vocabulary, tokenizer, described).save(tmp_path / "base")
+    return tmp_path / "base"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    path = tmp_path / "sentences.txt"
+    path.write_text("\n".join(toy.sentences(600)) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def fit(base: Path, texts: Path, tmp_path: Path):
+    def run(encoder=None, **more):
+        native = toy.ToyEncoder(dimension=DIM)
+        settings = {"texts": texts, "pairs": 400, "base": base, "base_encoder": native} | more
+        return adapt(encoder or Rotated(), tmp_path / "adapter", **settings)
+
+    return run
+
+
+def test_an_encoder_that_is_a_linear_map_away_is_read_as_the_bases_own(fit, base):
+    model = fit()
+    assert model.adapter.fit["pairs"] == 400
+    assert model.adapter.fit["explained"] > 0.999
+    new = toy.sentences(50, seed=9)
+    own = Checkpoint.from_pretrained(base).denoiser.read(
+        torch.from_numpy(toy.ToyEncoder(dimension=DIM).encode(new).astype(np.float32))
+    )
+    read = model.denoiser.read(torch.from_numpy(Rotated().encode(new)))
+    assert torch.allclose(read, own, atol=0.05)
+
+
+def test_a_blurred_map_is_not_timid(fit):
+    """Half of the other encoder's dimensions are lost: what is left speaks as loud as a whole vector."""
+    half = Rotated()
+    half._turn[:, OTHER // 4 :] = 0.0
+    model = fit(half)
+    assert model.adapter.fit["explained"] < 0.8
+    assert model.adapter.fit["louder"] > 1.05
+    new = toy.sentences(200, seed=9)
+    read = model.denoiser.read(torch.from_numpy(half.encode(new))) - model.weights.shift
+    own = Checkpoint.from_pretrained(model.adapter.base.name).denoiser.read(
+        torch.from_numpy(toy.ToyEncoder(dimension=DIM).encode(new).astype(np.float32))
+    )
+    energy = (own - own.mean(dim=0)).square().mean()
+    assert float(read.square().mean() / energy) == pytest.approx(ENERGY, abs=0.15)
+
+
+def test_it_is_a_model_like_others_and_only_the_adapter_is_saved(fit, tmp_path):
+    model = fit()
+    vectors = Rotated().encode(toy.sentences(3, seed=4))
+    found = unembed.Inverter(model).invert(vectors)
+    again = unembed.Inverter.from_pretrained(tmp_path / "adapter")
+    assert again.dimension == OTHER
+    assert [one.text for one in again.invert(vectors)] == [one.text for one in found]
+    again.save_pretrained(tmp_path / "copy")
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == [
+        "README.md",
+        ADAPTER,
+        ADAPTER_WEIGHTS,
+    ]
+    assert "rotated" in (tmp_path / "copy" / "README.md").read_text(encoding="utf-8")
+    with pytest.raises(DataError, match="16 dimensions"):
+        again.invert(toy.ToyEncoder(dimension=DIM).encode(["The cat sees the bird."]))
+    with pytest.raises(UsageError, match="from its base"):
+        model.penalising_repeats(1.0)
+
+
+def test_a_killed_run_goes_on_with_what_is_not_embedded_yet(fit):
+    with pytest.raises(KeyboardInterrupt):
+        fit(Rotated(dies_at=CHUNK))
+    rest = Rotated()
+    fit(rest)
+    assert rest.seen == 400 - CHUNK
+    with pytest.raises(MismatchError):
+        fit(Rotated(), pairs=300)
+
+
+def test_another_base_or_a_damaged_file_is_refused(fit, base, tmp_path):
+    fit()
+    folder = tmp_path / "adapter"
+    described = json.loads((folder / ADAPTER).read_text(encoding="utf-8"))
+    described["base"]["digest"] = "0" * 64
+    whole = (folder / ADAPTER).read_bytes()
+    (folder / ADAPTER).write_text(json.dumps(described), encoding="utf-8")
+    with pytest.raises(MismatchError, match="another version of its base"):
+        Checkpoint.from_pretrained(folder)
+    (folder / ADAPTER).write_bytes(whole)
+    weights = (folder / ADAPTER_WEIGHTS).read_bytes()
+    (folder / ADAPTER_WEIGHTS).write_bytes(weights[:-8])
+    with pytest.raises(DataError, match=ADAPTER_WEIGHTS):
+        Checkpoint.from_pretrained(folder)
+    (folder / ADAPTER).write_text('{"format": 1}', encoding="utf-8")
+    with pytest.raises(DataError, match="does not describe an adapter"):
+        Checkpoint.from_pretrained(folder)
+
+
+def test_what_cannot_be_adapted_is_said(fit, base, tmp_path):
+    with pytest.raises(UsageError, match="nothing to adapt"):
+        fit(toy.ToyEncoder(dimension=DIM))
+    with pytest.raises(UsageError, match="pairs of texts and vectors"):
+        fit(texts=None)
+    fit()
+    with pytest.raises(UsageError, match="an adapter itself"):
+        fit(base=tmp_path / "adapter")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_pairs_of_somebody_who_cannot_call_the_encoder(fit, tmp_path, suffix):
+    sentences = toy.sentences(300, seed=3)
+    vectors = Rotated().encode(sentences)
+    vectors[7] = np.nan
+    path = tmp_path / f"pairs.{suffix}"
+    if suffix == "jsonl":
+        records = [{"body": text, "v": row.tolist()} for text, row in zip(sentences, vectors, strict=True)]
+        path.write_text("\n".join(map(json.dumps, records)).replace("NaN", "null"), encoding="utf-8")
+    else:
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.table({"body": sentences, "v": vectors.tolist()}), path)
+    model = fit("theirs", texts=None, pairs_from=path, text_field="body")
+    assert model.adapter.encoder.name == "theirs"
+    assert model.adapter.fit["pairs"] == 299
+    assert model.adapter.fit["explained"] > 0.999
+
+
+def test_too_few_pairs_and_texts_are_refused(fit, tmp_path):
+    few = tmp_path / "few.txt"
+    few.write_text("\n".join(toy.sentences(20)), encoding="utf-8")
+    with pytest.raises(DataError, match="only 20 texts"):
+        fit(texts=few)
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"text": "The cat sees the bird.", "v": [1.0, 2.0]}\n', encoding="utf-8")
+    with pytest.raises(UsageError, match="1 pairs that can be used"):
+        fit("theirs", texts=None, pairs_from=path)
+
+
+@pytest.mark.slow
+def test_the_bundled_model_reads_another_real_encoder(texts, tmp_path):
+    """Its own surrogate is an encoder with other weights, and at hand without a download."""
+    path = tmp_path / "english.txt"
+    path.write_text("\n".join(toy.sentences(400, seed=2)), encoding="utf-8")
+    encoder = unembed.load_encoder(str(BUNDLED / "surrogate"))
+    model = adapt(encoder, tmp_path / "out", texts=path, pairs=300)
+    assert isinstance(model, AdaptedCheckpoint)
+    assert model.has_surrogate
+    inverter = unembed.Inverter(model, encoder=encoder)
+    [trip] = inverter.round_trip(["The cat sees the river again."])
+    assert trip.cosine > 0.5
+    found = inverter.invert(trip.vector, strategy="guided", max_encoder_calls=30)
+    assert found.encoder_calls <= 30
+    assert found.cosine >= 0.5
+    assert estimate(path, 300)["texts"] == 300

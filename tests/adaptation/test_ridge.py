@@ -1,0 +1,61 @@
+"""Ridge regression against its definition."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unembed.adaptation.ridge import fit_ridge
+
+
+def pairs(n, p, q, noise, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)) * np.linspace(0.2, 2, p) + 3
+    y = x @ rng.normal(size=(p, q)) + noise * rng.normal(size=(n, q)) - 1
+    return torch.from_numpy(x), torch.from_numpy(y)
+
+
+def plain(x, y, strength):
+    """The normal equations, as in the docstring."""
+    centred, targets = x - x.mean(0), y - y.mean(0)
+    gram = centred.T @ centred + len(x) * strength * torch.eye(x.shape[1], dtype=x.dtype)
+    return torch.linalg.solve(gram, centred.T @ targets)
+
+
+@given(
+    n=st.integers(8, 30),
+    p=st.integers(1, 12),
+    q=st.integers(1, 4),
+    noise=st.floats(0, 2),
+    seed=st.integers(0, 99),
+)
+def test_it_solves_the_normal_equations_and_its_errors_are_those_of_leaving_one_out(n, p, q, noise, seed):
+    x, y = pairs(n, p, q, noise, seed)
+    [strength] = [0.1]
+    found = fit_ridge(x, y, (strength,))
+    absolute = found.strength
+    assert torch.allclose(found.matrix.double(), plain(x, y, absolute), atol=1e-4)
+    lost = 0.0
+    for row in range(n):
+        rest = torch.arange(n) != row
+        # The strength is per row of the whole: leaving one out keeps n * strength as it is.
+        others = plain(x[rest], y[rest], absolute * n / (n - 1))
+        guess = (x[row] - x[rest].mean(0)) @ others + y[rest].mean(0)
+        lost += float((y[row] - guess).square().sum())
+    total = float((y - y.mean(0)).square().sum())
+    assert 1 - lost / total == pytest.approx(found.explained, abs=0.02)
+
+
+def test_the_strength_grows_with_the_noise():
+    clean, noisy = (fit_ridge(*pairs(60, 40, 3, noise, 0)) for noise in (0.01, 6.0))
+    assert clean.strength < noisy.strength
+    assert clean.explained > 0.99 > noisy.explained
+
+
+def test_fewer_rows_than_columns_and_constant_columns_are_no_problem():
+    x, y = pairs(10, 30, 2, 0.1, 1)
+    x[:, 3] = 7.0
+    found = fit_ridge(x, y)
+    assert bool(found.matrix.isfinite().all())
+    assert found(x.float()).shape == (10, 2)
