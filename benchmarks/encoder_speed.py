@@ -30,7 +30,8 @@ from sentence_transformers import SentenceTransformer
 
 from unembed.encoders import load_encoder, locations
 from unembed.encoders.base import BATCH_TOKENS
-from unembed.encoders.minilm import MAX_TOKENS, PACKAGE, MiniLM
+from unembed.encoders.bert_encoder import BertEncoder
+from unembed.encoders.minilm import MAX_TOKENS, PACKAGE
 
 WORDS = ["the", "of", "time", "people", "water", "words", "long", "very", "good", "house", "year", "green"]
 
@@ -57,7 +58,7 @@ def timed(work: Callable[[], object]) -> Timing:
     return Timing(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def matmul_flops(ours: MiniLM, texts: list[str]) -> float:
+def matmul_flops(ours: BertEncoder, texts: list[str]) -> float:
     """Multiply-adds times two in every matrix product that the texts need, attention included."""
     config, tokenizer = ours.bert.config, ours.tokenizer()
     width, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
@@ -93,7 +94,7 @@ def main() -> None:
         torch.set_num_threads(options.threads)
     texts = read_texts(options.texts, options.count, options.seed)
     ours = load_encoder("minilm", device="cpu")
-    assert isinstance(ours, MiniLM)
+    assert isinstance(ours, BertEncoder)
     theirs = SentenceTransformer(str(locations.package_folder(PACKAGE, "model")), device="cpu")
 
     def run_ours() -> np.ndarray:

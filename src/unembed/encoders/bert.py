@@ -127,14 +127,27 @@ def load_bert(folder: Path) -> Bert:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    with torch.device("meta"):  # the weights come from the file: initialising them would be thrown away
-        model = Bert(BertConfig(**read_json(folder / "config.json")))
+    path = folder / "model.safetensors"
     try:
-        weights = load_file(folder / "model.safetensors")
+        weights = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise _not_its_weights(path, error) from error
+    return bert_of(weights, BertConfig(**read_json(folder / "config.json")), path)
+
+
+def bert_of(weights: dict[str, Tensor], config: BertConfig, path: Path) -> Bert:
+    """The network of a published BERT's tensors, which were read from `path`, in evaluation mode."""
+    with torch.device("meta"):  # the weights come from the file: initialising them would be thrown away
+        model = Bert(config)
+    try:
         model.load_state_dict(_renamed(weights, len(model.blocks)), assign=True)
-    except (SafetensorError, KeyError, RuntimeError, OSError) as error:
-        raise DataError(f"{folder / 'model.safetensors'} is not this BERT's weights: {error}") from error
+    except (KeyError, RuntimeError) as error:
+        raise _not_its_weights(path, error) from error
     return model.eval().requires_grad_(False)
+
+
+def _not_its_weights(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path} is not this BERT's weights: {error}")
 
 
 def _renamed(weights: dict[str, Tensor], layers: int) -> dict[str, Tensor]:

