@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import torch
 
 from unembed.encoders import surrogate_encoder as surrogates
 from unembed.encoders.surrogate_encoder import Surrogate, SurrogateConfig, SurrogateNetwork
 from unembed.errors import DataError, MismatchError, UsageError
-from unembed.hub import upload
 from unembed.model import bundled
 from unembed.model.adapter import (
     ADAPTER,
@@ -32,7 +30,9 @@ from unembed.storage import atomic_folder, atomic_write, digest_json, write_json
 
 
 class AdaptedCheckpoint(Checkpoint):
-    """An adapter and its base. What is saved is the adapter alone."""
+    """An adapter and its base. What is saved and shared is the adapter alone."""
+
+    FILES: ClassVar[tuple[str, ...]] = (ADAPTER, ADAPTER_WEIGHTS, CARD)
 
     def __init__(
         self, base: Checkpoint, adapter: AdapterConfig, weights: AdapterWeights, home: Path | None = None
@@ -120,28 +120,6 @@ class AdaptedCheckpoint(Checkpoint):
                     if own is not None and own.is_file()
                     else adapter_card(self.adapter).encode()
                 )
-
-    def push_to_hub(
-        self,
-        repository: str,
-        *,
-        private: bool | None = None,
-        token: str | bool | None = None,
-        revision: str | None = None,
-        commit_message: str | None = None,
-    ) -> str:
-        """Upload the adapter to the hub, in one commit; its address."""
-        with tempfile.TemporaryDirectory() as temporary:
-            self.save_pretrained(temporary)
-            return upload(
-                Path(temporary),
-                repository,
-                private=private,
-                token=token,
-                revision=revision,
-                message=commit_message or "Upload an unembed adapter",
-                allow=(ADAPTER, ADAPTER_WEIGHTS, CARD),
-            )
 
     def write_card(self, text: str) -> None:
         """Write a card, and the licence that it names, into the adapter's folder."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -66,6 +66,8 @@ class CheckpointConfig(BaseModel):
 
 class Checkpoint:
     """The denoiser, its vocabulary and tokenizer, and all that lies with them in the model's folder."""
+
+    FILES: ClassVar[tuple[str, ...]] = PARTS  # what is shared
 
     def __init__(
         self,
@@ -198,7 +200,7 @@ class Checkpoint:
                 token=token,
                 revision=revision,
                 message=commit_message or "Upload an unembed model",
-                allow=PARTS,
+                allow=self.FILES,
             )
 
     @classmethod

@@ -14,8 +14,8 @@ from unembed.model.vocabulary import Vocabulary
 # One row per vocabulary entry: matched by token. [MASK], the token embedding's last row, stays the last.
 BY_ENTRY = ("token.weight", "output_bias", "lexical.down.weight", "lexical.down.bias", "words_left.used_word")
 
-# What grows with the lexical head's hidden width.
-WIDENED = ("lexical.up.weight", "lexical.up.bias", "lexical.down.weight")
+# What grows with the lexical head's hidden width, and along which axis.
+HIDDEN_AXIS = {"lexical.up.weight": 0, "lexical.up.bias": 0, "lexical.down.weight": 1}
 
 
 @torch.no_grad()
@@ -29,24 +29,26 @@ def warm_start(denoiser: Denoiser, vocabulary: Vocabulary, source: Checkpoint) -
     """
     mine, theirs = denoiser.state_dict(), source.denoiser.state_dict()
     known, there = _shared_entries(vocabulary, source.vocabulary)
-    width = source.denoiser.config.lexical_hidden
-    for name, tensor in mine.items():
-        other = theirs.get(name)
-        if name in WIDENED and other is not None and width < denoiser.config.lexical_hidden:
-            if name == "lexical.down.weight":
-                tensor[:, width:] = 0.0
-            # The old units' part, a view: [V, width] of the second layer, [width, ...] of the first.
-            tensor = tensor[:, :width] if name == "lexical.down.weight" else tensor[:width]
-        if other is None or (name not in BY_ENTRY and other.shape != tensor.shape):
+    for name, whole in mine.items():
+        other, tensor = theirs.get(name), whole
+        if name in HIDDEN_AXIS and source.denoiser.lexical is not None:
+            tensor = _old_units(whole, HIDDEN_AXIS[name], source.denoiser.config.lexical_hidden)
+        by_entry = name in BY_ENTRY
+        if other is None or other.shape[by_entry:] != tensor.shape[by_entry:]:
             raise _does_not_fit(name, other, tensor)
-        if name in BY_ENTRY and other.shape[1:] != tensor.shape[1:]:
-            raise _does_not_fit(name, other, tensor)
-        if name not in BY_ENTRY:
+        if not by_entry:
             tensor.copy_(other)
             continue
         tensor[known] = other[there]
         if name == "token.weight":
             tensor[-1] = other[-1]
+
+
+def _old_units(tensor: Tensor, axis: int, width: int) -> Tensor:
+    """Of a tensor of the lexical head the part that a narrower one fills, a view; new units reach no word."""
+    if axis == 1:
+        tensor[:, width:] = 0.0
+    return tensor[:, :width] if axis else tensor[:width]
 
 
 def _shared_entries(mine: Vocabulary, theirs: Vocabulary) -> tuple[Tensor, Tensor]:
