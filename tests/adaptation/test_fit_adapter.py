@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+import local_hub
 import toy
 import unembed
 from unembed.adaptation.fit_adapter import ENERGY, adapt, estimate
@@ -122,6 +123,17 @@ def test_it_is_a_model_like_others_and_only_the_adapter_is_saved(fit, tmp_path):
         again.invert(toy.ToyEncoder(dimension=DIM).encode(["The cat sees the bird."]))
     with pytest.raises(UsageError, match="from its base"):
         model.penalising_repeats(1.0)
+
+
+def test_what_is_pushed_is_the_adapter_alone_and_comes_back(fit, tmp_path, monkeypatch):
+    fit()
+    monkeypatch.setenv("HF_TOKEN", "hf_nobody")
+    with local_hub.running() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        unembed.Inverter.from_pretrained(tmp_path / "adapter").push_to_hub("somebody/adapter")
+        assert sorted(hub.repositories["somebody/adapter"]) == ["README.md", ADAPTER, ADAPTER_WEIGHTS]
+        back = Checkpoint.from_pretrained("somebody/adapter", cache_dir=tmp_path / "cache")
+        assert back.config.encoder.name == "rotated"
 
 
 def test_a_killed_run_goes_on_with_what_is_not_embedded_yet(fit):
