@@ -2,6 +2,7 @@
 
     pip install faker==40.54.0
     python recipes/minilm-en/made_texts.py --lines 60000 --seed 0 corpora/*.txt.gz > made.txt
+    python recipes/minilm-en/made_texts.py --lines 80000 --without-stop 1 corpora/*.txt.gz > typed.txt
 
 Real names, addresses and account numbers cannot be had, and must not be. Faker invents them; the sentences
 around them are templates, or sentences of the corpora whose names and numbers are exchanged. The rest are
@@ -224,14 +225,16 @@ class Details:
         return self._draw.choice(["${}", "{} dollars", "{} euros", "£{}", "€{}"]).format(f"{value:,}{cents}")
 
 
-def made(corpora: list[Path], seed: int) -> Iterator[str]:
-    """Lines without end: half of them templates, half borrowed sentences that were changed."""
+def made(corpora: list[Path], seed: int, without_stop: float) -> Iterator[str]:
+    """Lines without end: a share that only loses its full stop; of the rest half templates, half borrowed
+    sentences that were changed."""
     details, draw = Details(seed), random.Random(seed + 1)
     lines = [line for corpus in corpora for line in _borrowed(corpus)]
     known = details.first_names()
     named = [line for line in lines if any(word.strip(".,!?'") in known for word in line.split()[1:])]
     numbered = [line for line in lines if DIGITS.search(line)]
-    short = [line for line in lines if len(line.split()) <= SHORT and line[-1] in ".!?"]
+    stopped = [line for line in lines if line[-1] in ".!?"]
+    short = [line for line in stopped if len(line.split()) <= SHORT]
 
     def exchange_names(line: str) -> str:
         words = line.split(" ")
@@ -247,12 +250,13 @@ def made(corpora: list[Path], seed: int) -> Iterator[str]:
         )
 
     makers: list[tuple[float, Callable[[], str]]] = [
-        (0.45, lambda: details.fill(draw.choice(TEMPLATES))),
-        (0.20, lambda: exchange_names(draw.choice(named))),
-        (0.15, lambda: DIGITS.sub(other_digits, draw.choice(numbered))),
-        (0.12, lambda: LAST_STOP.sub("", draw.choice(lines))),
-        (0.08, lambda: f"{draw.choice(short)} {draw.choice(short)}"),
+        (0.51, lambda: details.fill(draw.choice(TEMPLATES))),
+        (0.23, lambda: exchange_names(draw.choice(named))),
+        (0.17, lambda: DIGITS.sub(other_digits, draw.choice(numbered))),
+        (0.09, lambda: f"{draw.choice(short)} {draw.choice(short)}"),
     ]
+    makers = [(weight * (1 - without_stop), maker) for weight, maker in makers]
+    makers.append((without_stop, lambda: LAST_STOP.sub("", draw.choice(stopped))))
     weights = [weight for weight, _ in makers]
     while True:
         yield draw.choices(makers, weights)[0][1]()
@@ -268,9 +272,12 @@ def main() -> None:
     parser.add_argument("corpora", nargs="+", type=Path)
     parser.add_argument("--lines", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--without-stop", type=float, default=0.12, help="share that only loses its full stop"
+    )
     args = parser.parse_args()
     seen: set[str] = set()
-    for line in made(args.corpora, args.seed):
+    for line in made(args.corpora, args.seed, args.without_stop):
         clean = " ".join(line.split())
         if clean not in seen:
             seen.add(clean)

@@ -102,6 +102,11 @@ def test_languages_and_names(plain: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert read("en=odd#name.txt") == ["odd"]
 
 
+def test_a_kind_of_text_may_have_a_long_name(plain: Path) -> None:
+    """A label is a language and a kind; `questions` is longer than any subtag of a language."""
+    assert parse_source(f"en-questions={plain}", field="text").language == "en-questions"
+
+
 def test_what_is_not_there(tmp_path: Path) -> None:
     for spec in (f"en={tmp_path}/missing.txt", "en=", f"{tmp_path}/none-*.txt"):
         with pytest.raises(UsageError):

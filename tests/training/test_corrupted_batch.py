@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from unembed.diffusion.schedule import SCHEDULES
 from unembed.model.fast.candidate_softmax import CandidateDraw
+from unembed.model.wiener import WienerFilter
 from unembed.training.batch_sampler import BatchSampler
 from unembed.training.corrupted_batch import BatchMaker, Rank, mix_seed
 from unembed.training.dataset import open_corpus
@@ -24,8 +25,10 @@ def made(toy_data, tmp_path_factory):
         small = {"layers": 1, "hidden": 16, "heads": 2, "ffn": 16, "length": "given", "groups": 4}
         config = TrainConfig(**(base | small | settings))
         corpus = open_corpus(config)
-        checkpoint, counts = build(config, corpus)
-        maker = BatchMaker(corpus.train, checkpoint.vocabulary, SCHEDULES[config.noise], config, counts)
+        checkpoint, counts, _ = build(config, corpus)
+        wiener = WienerFilter.of(checkpoint.denoiser.standardise)
+        schedule = SCHEDULES[config.noise]
+        maker = BatchMaker(corpus.train, checkpoint.vocabulary, schedule, config, counts, wiener)
         plan = BatchSampler(
             corpus.train.lengths,
             batch=config.batch,
@@ -194,3 +197,21 @@ def test_heads_draw_texts_as_often_as_epochs_take_them(made, monkeypatch):
     drawn = maker._any_texts(20_000, torch.Generator().manual_seed(0))
     assert drawn.max() < len(texts)
     assert (drawn < 100).mean() == pytest.approx(often[:100].sum() / often.sum(), abs=0.02)
+
+
+def test_a_share_of_the_vectors_is_blurred_and_the_rest_exact(made):
+    maker, plan, _, texts, _ = made(head_batch=400, vector_noise=0.5)
+    heads = maker(5, plan[5]).heads.vectors
+    every = texts.vectors(np.arange(len(texts)))
+    known = {row.tobytes() for row in every}
+    blurred = torch.tensor([row.numpy().tobytes() not in known for row in heads])
+    assert 0.4 < blurred.float().mean() < 0.6
+    # A guess behind noise is nearer to the mean than vectors are.
+    far = (heads - torch.from_numpy(every).mean(dim=0)).norm(dim=1)
+    assert far[blurred].mean() < 0.95 * far[~blurred].mean()
+
+
+def test_without_noise_no_vector_is_touched(made):
+    maker, plan, _, texts, _ = made(vector_noise=0.0)
+    vectors = torch.cat([group.vectors for group in maker(5, plan[5]).groups])
+    assert torch.equal(vectors, torch.from_numpy(texts.vectors(np.concatenate(plan[5]))))

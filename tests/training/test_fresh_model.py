@@ -31,7 +31,7 @@ def test_the_same_seed_builds_the_same_model(toy_config):
 
 def test_vocabulary_statistics_and_frequencies_come_from_the_corpus(toy_config):
     corpus = open_corpus(toy_config)
-    checkpoint, counts = build(toy_config, corpus)
+    checkpoint, counts, _ = build(toy_config, corpus)
     tokens = corpus.train.tokens(np.arange(len(corpus.train)))
     used = np.unique(tokens[tokens >= 0])
     assert checkpoint.vocabulary.token_ids[:-1].tolist() == used.tolist()
@@ -89,7 +89,7 @@ def test_a_backbone_with_the_datas_tokenizer(toy_config, tmp_path):
     bert.save_pretrained(tmp_path / "bert")
     tokenizer.save(str(tmp_path / "bert" / "tokenizer.json"))
     config = toy_config.model_copy(update={"backbone": str(tmp_path / "bert"), "backbone_layers": (0, 2)})
-    checkpoint, _ = build(config, corpus)
+    checkpoint = build(config, corpus).checkpoint
     rows = bert.embeddings.word_embeddings.weight.detach()
     ids = checkpoint.vocabulary.token_ids
     assert torch.equal(
@@ -144,7 +144,7 @@ def test_every_field_is_documented_and_every_named_field_exists():
 
 def test_validation_is_the_same_every_time_and_knows_a_worse_model(toy_config):
     corpus = open_corpus(toy_config)
-    checkpoint, _ = build(toy_config, corpus)
+    checkpoint = build(toy_config, corpus).checkpoint
     denoiser = checkpoint.denoiser.eval()
     arguments = {"size": 40, "noise": "linear"}
     bound = validation_bound(denoiser, checkpoint, corpus.validation, **arguments)
@@ -159,7 +159,7 @@ def test_free_running_counts_what_came_back(toy_config, monkeypatch):
     from unembed.training import validate
 
     corpus = open_corpus(toy_config)
-    checkpoint, _ = build(toy_config, corpus)
+    checkpoint = build(toy_config, corpus).checkpoint
     texts = TrainingTexts([corpus.folders[0].split("validation")], min_tokens=6, max_tokens=6)
     chosen = spread_indices(texts, 3)
     truth = checkpoint.vocabulary.encode(texts.tokens(chosen))

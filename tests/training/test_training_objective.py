@@ -20,7 +20,7 @@ def setting(toy_config):
     def make(**change):
         config = toy_config.model_copy(update={"dropout": 0.0} | change)
         corpus = open_corpus(config)
-        checkpoint, counts = build(config, corpus)
+        checkpoint, counts, _ = build(config, corpus)
         generator = torch.Generator().manual_seed(0)
         with torch.no_grad():
             for name, parameter in checkpoint.denoiser.named_parameters():

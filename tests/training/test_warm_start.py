@@ -80,6 +80,30 @@ def test_a_wider_lexical_head_begins_as_the_same_function(toy_config, trained, t
     assert warm.denoiser.lexical.up.weight[64:].std() > 0, "units that are all zero would never learn"
 
 
+def test_a_wider_length_head_begins_as_the_same_function(toy_config, trained, tmp_path):
+    from unembed.model.checkpoint import load_checkpoint
+
+    change = {"start_from": str(trained), "length_hidden": 300, "output": tmp_path / "next"}
+    config = toy_config.model_copy(update=change)
+    warm, source = build(config, open_corpus(config)).checkpoint, load_checkpoint(trained)
+    vectors = torch.randn(5, 64, generator=torch.Generator().manual_seed(0))
+    assert warm.denoiser.length_head[0].out_features == 300
+    torch.testing.assert_close(
+        warm.denoiser.length_logits(vectors), source.denoiser.length_logits(vectors), atol=1e-5, rtol=1e-5
+    )
+
+
+def test_the_weights_that_it_began_with_are_known_by_digest(toy_config, trained, tmp_path):
+    """A path would mean nothing on another machine."""
+    from unembed.model.checkpoint import load_checkpoint
+    from unembed.model.parts import WEIGHTS
+    from unembed.training import training_loop
+
+    change = {"start_from": str(trained), "output": tmp_path / "next", "steps": 2}
+    model = training_loop.train(toy_config.model_copy(update=change))
+    assert model.config.training["config"]["start_from"] == load_checkpoint(trained).config.digests[WEIGHTS]
+
+
 def test_a_narrower_lexical_head_is_refused(toy_config, trained):
     config = toy_config.model_copy(update={"start_from": str(trained), "lexical_hidden": 32})
     with pytest.raises(MismatchError, match=r"does not fit: lexical\.up"):

@@ -61,6 +61,7 @@ class DenoiserConfig(BaseModel):
     lexical_hidden: int = Field(
         0, ge=0, description="Hidden width of the lexical head (which words, anywhere); 0 for none."
     )
+    length_hidden: int = Field(256, gt=0, description="Hidden width of the length head.")
     repeat_penalty: float = Field(
         0.0,
         ge=0,

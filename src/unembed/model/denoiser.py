@@ -24,8 +24,6 @@ from unembed.model.words_left import WordsLeft
 if TYPE_CHECKING:
     from unembed.model.fast.candidate_softmax import CandidateWeights
 
-LENGTH_HIDDEN = 256
-
 
 class Prepared(NamedTuple):
     """All that depends only on the vectors (and lengths) of a batch."""
@@ -85,9 +83,9 @@ class Denoiser(nn.Module):
         self.memory_score = nn.Linear(1, hidden) if config.memory else None
         self.length_head = (
             nn.Sequential(
-                nn.Linear(config.standard_dim, LENGTH_HIDDEN),
+                nn.Linear(config.standard_dim, config.length_hidden),
                 nn.GELU(),
-                nn.Linear(LENGTH_HIDDEN, config.max_length + 1),
+                nn.Linear(config.length_hidden, config.max_length + 1),
             )
             if config.length == "given"
             else None

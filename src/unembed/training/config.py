@@ -66,6 +66,7 @@ class TrainConfig(BaseModel):
     max_length: int = Field(default=32, ge=1, description="Longest text in tokens.")
     time_input: bool = Field(default=True, description="Give the blocks the time t.")
     lexical_hidden: int = Field(default=0, ge=0, description="Width of the lexical head; 0 for none.")
+    length_hidden: int = Field(default=256, ge=1, description="Width of the length head.")
     memory: int = Field(default=0, ge=0, description="Words of the lexical head that the blocks attend to.")
     modulation_limit: float = Field(
         default=0.0, ge=0, description="How far the vector may scale and shift a norm; 0: no bound."
@@ -90,6 +91,13 @@ class TrainConfig(BaseModel):
         le=1,
         description="Share of texts in whose context some words are wrong, as a decoder's are: words that "
         "the lexical head finds likely.",
+    )
+    vector_noise: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of samples whose vector is blurred: noise is added, and taken off again as well "
+        "as can be. Such a model also reads other encoders' vectors through an adapter, and noisy ones.",
     )
     denoising_weight: float = Field(
         default=1.0,

@@ -6,6 +6,7 @@ gradient that one would, and a resumed run meets exactly the masks that it would
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -18,6 +19,7 @@ from unembed.diffusion.loss import bound_weights
 from unembed.diffusion.schedule import NoiseSchedule
 from unembed.model.fast.candidate_softmax import CandidateDraw, Candidates
 from unembed.model.vocabulary import Vocabulary
+from unembed.model.wiener import WienerFilter
 from unembed.training.config import TrainConfig
 from unembed.training.dataset import TrainingTexts
 
@@ -31,6 +33,9 @@ class Rank:
 
 
 ALONE = Rank()
+
+# Noise of a blurred vector, relative to the spread of its numbers: from hardly any to an adapter's worst.
+LEAST_BLUR, MOST_BLUR = 0.1, 2.0
 
 
 @dataclass
@@ -87,7 +92,10 @@ class BatchMaker:
         schedule: NoiseSchedule,
         config: TrainConfig,
         counts: Tensor,
+        wiener: WienerFilter | None = None,
     ) -> None:
+        assert wiener is not None or not config.vector_noise
+        self._wiener = wiener
         self._texts = texts
         self._vocabulary = vocabulary
         self._schedule = schedule
@@ -131,7 +139,7 @@ class BatchMaker:
             masked=masked,
             t=t,
             lengths=torch.from_numpy(lengths),
-            vectors=torch.from_numpy(self._texts.vectors(indices)),
+            vectors=self._vectors(indices, generator),
             dropped=dropped,
             scale=bound_weights(self._schedule.weight(t), any_masked, size_each),
             share=torch.ones(len(indices)),
@@ -159,12 +167,24 @@ class BatchMaker:
             entries = self._vocabulary.close(entries, lengths, self._config.max_length)
             real = np.ones_like(entries, dtype=bool)
         return HeadBatch(
-            vectors=torch.from_numpy(self._texts.vectors(chosen)),
+            vectors=self._vectors(chosen, generator),
             lengths=torch.from_numpy(lengths),
             entries=torch.from_numpy(entries),
             real=torch.from_numpy(real),
             share=torch.full((len(chosen),), rank.count / len(chosen)),
         )
+
+    def _vectors(self, indices: NDArray[np.int64], generator: torch.Generator) -> Tensor:
+        """The texts' vectors, a share of them blurred.  # [B, vector_dim]"""
+        vectors = torch.from_numpy(self._texts.vectors(indices))
+        if self._wiener is None or not self._config.vector_noise:
+            return vectors
+        blurred = torch.rand(len(vectors), generator=generator) < self._config.vector_noise  # [B]
+        octaves = torch.rand(len(vectors), generator=generator) * math.log(MOST_BLUR / LEAST_BLUR)  # [B]
+        sigma = self._wiener.spread * LEAST_BLUR * octaves.exp()  # [B]
+        noise = torch.randn(vectors.shape, generator=generator)  # [B, vector_dim]
+        guess = self._wiener(vectors + sigma[:, None] * noise, sigma)  # [B, vector_dim]
+        return torch.where(blurred[:, None], guess, vectors)
 
     def _any_texts(self, size: int, generator: torch.Generator) -> NDArray[np.int64]:
         """Draws with replacement, by how often an epoch takes each text.  # [size]"""

@@ -16,6 +16,7 @@ from unembed.model.backbone import Backbone, block_config, load_backbone, open_b
 from unembed.model.checkpoint import Checkpoint, CheckpointConfig
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
+from unembed.model.parts import WEIGHTS
 from unembed.model.vocabulary import Vocabulary
 from unembed.training.config import TrainConfig
 from unembed.training.dataset import Corpus, count_tokens
@@ -29,6 +30,7 @@ class Built(NamedTuple):
 
     checkpoint: Checkpoint
     counts: Tensor  # [V] how often each entry occurs
+    started_from: str | None  # digest of the weights that it began with
 
 
 def build(config: TrainConfig, corpus: Corpus) -> Built:
@@ -64,7 +66,8 @@ def build(config: TrainConfig, corpus: Corpus) -> Built:
         encoder=data.manifest.encoder,
         vector_norm=(float(norms.mean()), float(norms.std()) if len(norms) > 1 else 0.0),
     )
-    return Built(Checkpoint(denoiser, vocabulary, tokenizer, described), counts)
+    started_from = None if source is None else source.config.digests.get(WEIGHTS)
+    return Built(Checkpoint(denoiser, vocabulary, tokenizer, described), counts, started_from)
 
 
 def _same_encoder(start_from: str, data: PreparedData) -> Checkpoint:
@@ -99,6 +102,7 @@ def _denoiser_config(
         length=config.length,
         time_input=config.time_input,
         lexical_hidden=config.lexical_hidden,
+        length_hidden=config.length_hidden,
         memory=config.memory,
         modulation_limit=config.modulation_limit,
         head_transform=config.head_transform,

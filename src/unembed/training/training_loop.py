@@ -18,6 +18,7 @@ from torch import Tensor
 from unembed.diffusion.schedule import schedule_named
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.wiener import WienerFilter
 from unembed.storage import folder_lock
 from unembed.training.batch_sampler import BatchSampler
 from unembed.training.config import TrainConfig
@@ -56,7 +57,12 @@ def learn(run: TrainingRun, stop_requested: threading.Event) -> None:
     config = run.config
     run.denoiser.train()
     make_batch = BatchMaker(
-        run.corpus.train, run.checkpoint.vocabulary, schedule_named(config.noise), config, run.counts
+        run.corpus.train,
+        run.checkpoint.vocabulary,
+        schedule_named(config.noise),
+        config,
+        run.counts,
+        WienerFilter.of(run.denoiser.standardise) if config.vector_noise else None,
     )
     sampler = _sampler(run, make_batch)
     objective, _ = run.accelerator.prepare(run.objective(), run.optimiser)

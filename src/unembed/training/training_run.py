@@ -43,7 +43,7 @@ class TrainingRun:
 
         # Data and a fresh model are functions of the configuration alone; the state then takes over.
         self.corpus = open_corpus(config)
-        self.checkpoint, self.counts = build(config, self.corpus)
+        self.checkpoint, self.counts, self._started_from = build(config, self.corpus)
         self.denoiser = self.checkpoint.denoiser.to(accelerator.device)
         self.average = Average(self.denoiser, config.ema)
         self.optimiser = make_optimiser(self.denoiser, config)
@@ -159,7 +159,8 @@ class TrainingRun:
             "seconds": round(self.progress.seconds, 1),
             "samples": self.progress.samples,
             "texts": len(self.corpus.train),
-            "config": self.config.lasting(),
+            # A path means nothing elsewhere: what the run began with is known by its digest.
+            "config": self.config.lasting() | {"start_from": self._started_from},
             "data": [data.digest for data in self.corpus.folders],
         }
         described = self.checkpoint.config.model_copy(update={"training": training})
