@@ -361,3 +361,14 @@ def test_a_saved_model_gives_the_same_texts(inverter: Inverter, vectors: np.ndar
     again = Inverter.from_pretrained(folder)
     same = again.invert(vectors, precision="fp32")  # what equality is tested in
     assert [one.text for one in same] == [one.text for one in inverter.invert(vectors)]
+
+
+def test_known_noise_is_taken_off_before_the_model_reads(inverter: Inverter, vectors: np.ndarray) -> None:
+    from unembed.model.wiener import WienerFilter
+
+    filtered = WienerFilter.of(inverter.denoiser.standardise)(torch.from_numpy(vectors[:3]), 0.1).numpy()
+    assert np.abs(filtered - vectors[:3]).max() > 1e-3
+    found = inverter.invert(vectors[:3], vector_noise=0.1)
+    assert [one.text for one in found] == [one.text for one in inverter.invert(filtered, check=False)]
+    with pytest.raises(UsageError, match="vector_noise"):
+        inverter.invert(vectors[0], vector_noise=-1)

@@ -99,6 +99,13 @@ class InversionOptions(BaseModel):
         description="Classifier-free guidance: exaggerate what the vector says; doubles the passes.",
     )
     seed: int = Field(0, ge=-(2**63), lt=2**63, description="The same seed gives the same texts.")
+    vector_noise: float = Field(
+        0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Standard deviation of the noise in every number of the vectors, where it is known: it is "
+        "taken off as well as can be before the model reads them.",
+    )
     kv_cache: bool = Field(
         False, description="Faster: compute a revealed token's keys and values only once; approximate."
     )

@@ -32,6 +32,7 @@ from unembed.model.bundled import BUNDLED
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE
 from unembed.model.trigrams import Phrases
+from unembed.model.wiener import WienerFilter
 from unembed.search.guided_strategy import check_guide
 from unembed.strategies import make_strategy
 from unembed.vectors.arrays import is_one, windows
@@ -278,6 +279,8 @@ class Inverter:
                 )
             if plausible is not None and (complaint := plausible(batch[good])) is not None:
                 warnings.warn(complaint, PlausibilityWarning, stacklevel=2)
+            if config.vector_noise:
+                batch = self._wiener(torch.from_numpy(batch), config.vector_noise).numpy()
             lengths = _lengths(config.lengths, first, len(batch))
             if lengths is not None:
                 lengths = lengths[torch.from_numpy(good)]
@@ -287,6 +290,16 @@ class Inverter:
             for reason in reasons:
                 yield next(found) if reason is None else _not_inverted(reason)
             first += len(batch)
+
+    @cached_property
+    def _wiener(self) -> WienerFilter:
+        """What takes known noise off: it knows how the vectors are spread that the model learnt from."""
+        if self.denoiser.config.native_dim is not None:
+            raise UsageError(
+                "An adapter does not know how its encoder's vectors are spread.",
+                hint="Leave out vector_noise; fit the adapter on noisy vectors instead.",
+            )
+        return WienerFilter.of(self.denoiser.standardise)
 
     def round_trip(
         self, texts: Sequence[str], config: InvertConfig | None = None, **fields: Any

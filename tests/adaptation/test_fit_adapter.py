@@ -220,3 +220,10 @@ def test_the_bundled_model_reads_another_real_encoder(texts, tmp_path):
     assert found.encoder_calls <= 30
     assert found.cosine >= 0.5
     assert estimate(path, 300)["texts"] == 300
+
+
+def test_known_noise_is_the_bases_business_alone(fit):
+    """How another encoder's vectors are spread is not in an adapter."""
+    vectors = Rotated().encode(toy.sentences(2, seed=4))
+    with pytest.raises(UsageError, match="fit the adapter on noisy vectors"):
+        unembed.Inverter(fit()).invert(vectors, vector_noise=0.1)
