@@ -46,6 +46,12 @@ def test_a_run_that_has_only_begun_is_drawn_too(tmp_path):
     assert len(draw_curves(tmp_path)) == 2
 
 
+def test_a_run_of_the_heads_alone_has_no_denoising_loss(tmp_path):
+    write_log(tmp_path, [{"kind": "train", "step": 1, "lexical": 3.0, "loss": 4.0}, LINES[-1]])
+    _, svg = draw_curves(tmp_path)
+    assert "training loss" not in svg.read_text()
+
+
 def test_nothing_to_draw_is_said(tmp_path):
     with pytest.raises(UsageError, match="nothing to draw"):
         draw_curves(tmp_path)

@@ -1,7 +1,8 @@
 """The neighbourhood of a text: what the search may try of it in the rounds to come.
 
 It holds the single-edit neighbours. Where a surrogate can rank them, there are more: words that the text
-lacks, words that stand elsewhere, and the edits of the best-ranked neighbours combined two by two.
+lacks, words that stand elsewhere, and the edits of the best-ranked neighbours combined two by two. The surrogate
+reads only those single edits that are promising by their words alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from unembed.search.prefilter import SurrogatePrefilter
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.single_edits import Neighbour, SingleEdits
+from unembed.search.word_ranking import WordRanking
 
 MAX_LIKELY = 150  # single-edit neighbours that enter the pool, by their words' probability
 DEEPER = 4  # times as many words are tried where that has led nowhere
@@ -37,7 +39,8 @@ class Neighbourhood:
         phrases: Phrases | None,
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
-        self._ranks, self._phrases = prefilter is not None, phrases
+        self._phrases = phrases
+        self._words = None if prefilter is None else WordRanking(checkpoint, prefilter)
         self._reader = CandidateReader(checkpoint, prefilter, phrases)
 
     def explore(
@@ -60,7 +63,7 @@ class Neighbourhood:
             for (state, parent), near in zip(asked, self._single_edits(asked, aims, deep=deep), strict=True)
         ]
         pools = self._read(states, edited)
-        if self._ranks and self._settings.pairs:
+        if self._words is not None and self._settings.pairs:
             combined = [
                 self._pairs(state, parent, pool) for (state, parent), pool in zip(asked, pools, strict=True)
             ]
@@ -96,12 +99,27 @@ class Neighbourhood:
         self, state: SearchState, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool
     ) -> list[Entries]:
         """The likeliest first; then, where a surrogate can rank them, words that the text lacks and moves."""
+        times = DEEPER if deep else 1
         ranked = sorted(neighbours, key=lambda one: -one.log_prob)
-        likely = [one.entries for one in ranked if not one.missing][: MAX_LIKELY * (DEEPER if deep else 1)]
-        if not self._ranks:
-            return likely
-        lacking = [one.entries for one in ranked if one.missing]
-        return [*likely, *lacking, *self._moves(state, parent, deep=deep)]
+        likely = [one for one in ranked if not one.missing][: MAX_LIKELY * times]
+        if self._words is None:
+            return [one.entries for one in likely]
+        lacking = [one for one in ranked if one.missing]
+        if self._settings.single_edits:
+            lack = state.target - parent.vector  # [D]
+            most = self._settings.single_edits * times
+            likely, lacking = (self._promising(some, lack, most) for some in (likely, lacking))
+        singles = [one.entries for one in (*likely, *lacking)]
+        return [*singles, *self._moves(state, parent, deep=deep)]
+
+    def _promising(self, some: list[Neighbour], lack: NDArray[np.float32], most: int) -> list[Neighbour]:
+        """Those that are worth the surrogate's reading, in the order in which they came."""
+        if self._words is None or len(some) <= most:
+            return some
+        log_probs = None
+        if self._phrases is not None:
+            log_probs = trigram_log_probs(self._phrases, [one.entries for one in some])
+        return [some[index] for index in sorted(self._words.order(some, lack, log_probs)[:most].tolist())]
 
     def _moves(self, state: SearchState, parent: Hypothesis, *, deep: bool) -> list[Entries]:
         """Texts in which some words stand elsewhere: those whose trigrams are likeliest, or any."""

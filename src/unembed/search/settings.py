@@ -51,6 +51,12 @@ class GuidedSettings(BaseModel):
         ge=0,
         description="Likely words that a text lacks: each makes a neighbour, in the position that fits best.",
     )
+    single_edits: int = Field(
+        60,
+        ge=0,
+        description="Of the likely words, and of those that a text lacks, so many neighbours are read by the "
+        "surrogate: the most promising by their words alone; 0: all.",
+    )
     moves: int = Field(150, ge=0, description="Neighbours in which a few words stand elsewhere.")
     pairs: int = Field(
         12, ge=0, description="Best-ranked neighbours whose edits are also combined two by two."

@@ -34,6 +34,8 @@ class Neighbour(NamedTuple):
 
     entries: Entries
     log_prob: float  # of the word that was inserted; where one was left out, the mean of its rivals
+    added: int | None = None  # the word that it has and the other text had not in that position
+    removed: int | None = None  # the word that stood there
     missing: bool = False  # the word is one that the vector speaks of and the text does not have
 
 
@@ -162,13 +164,16 @@ def _put_where_they_fit(words: Tensor, masks: Tensor, logits: Tensor, answers: S
 def _at_gap(text: Entries, gap: _Gap, answer: _Answer, *, shrink: bool) -> list[Neighbour]:
     """The neighbours that differ from a text at one gap; `shrink`: a word may also be left out."""
     rivals = {word: value for word, value in answer.words.items() if word != gap.was}
-    out = [Neighbour(gap.put(text, word), value) for word, value in rivals.items()]
+    out = [Neighbour(gap.put(text, word), value, word, gap.was) for word, value in rivals.items()]
     # The less sure a word, the likelier its rivals; leaving it out is one more of them.
     if gap.was is not None and shrink and len(text) > 1:
         without = (*text[: gap.position], *text[gap.position + 1 :])
-        out.append(Neighbour(without, float(np.log(np.exp([*rivals.values()]).mean()))))
+        out.append(Neighbour(without, float(np.log(np.exp([*rivals.values()]).mean())), None, gap.was))
     missing = answer.missing.items()
-    return [*out, *(Neighbour(gap.put(text, word), value, missing=True) for word, value in missing)]
+    return [
+        *out,
+        *(Neighbour(gap.put(text, word), value, word, gap.was, missing=True) for word, value in missing),
+    ]
 
 
 def _parts(rows: Sequence[_Row]) -> list[list[_Row]]:

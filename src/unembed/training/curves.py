@@ -71,7 +71,7 @@ def _recovery(panel: Any, lines: list[dict[str, Any]]) -> None:
 
 
 def _curve(panel: Any, lines: list[dict[str, Any]], kind: str, name: str, label: str, **style: Any) -> None:
-    points = [(line["step"], line[name]) for line in lines if line["kind"] == kind]
+    points = [(line["step"], line[name]) for line in lines if line["kind"] == kind and name in line]
     if points:
         # Markers only where they do not run into each other.
         style["markersize"] = 3.5 if len(points) <= 30 else 0

@@ -1,0 +1,73 @@
+"""Single edits are ranked by their words alone before the surrogate reads a text of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from counting import CountingEncoder
+
+from unembed import Inverter
+from unembed.search.error_model import GPErrorModel, unit
+from unembed.search.neighbourhood import Neighbourhood
+from unembed.search.objective import Objective
+from unembed.search.prefilter import SurrogatePrefilter
+from unembed.search.search_state import Hypothesis, SearchState
+from unembed.search.settings import GuidedSettings
+from unembed.search.single_edits import Neighbour
+from unembed.search.word_ranking import TRIGRAM_WORTH, WordRanking
+
+TEXT = (4, 4, 6, 8, 5)
+
+
+@pytest.fixture
+def words(told: Inverter, encoder: CountingEncoder) -> np.ndarray:
+    """The surrogate's unit vector of each entry alone.  # [12, D]"""
+    return unit(encoder.encode(told.checkpoint.texts([(entry,) for entry in range(12)])))
+
+
+def test_what_goes_along_what_is_lacking_comes_first(
+    told: Inverter, encoder: CountingEncoder, words: np.ndarray
+) -> None:
+    ranking = WordRanking(told.checkpoint, SurrogatePrefilter(encoder, 3))
+    lack = (words[7] - words[5]).astype(np.float32)
+    edits = [
+        Neighbour((1,), 0.0, added=7, removed=None),
+        Neighbour((2,), 0.0, added=None, removed=7),
+        Neighbour((3,), 0.0, added=7, removed=5),
+        Neighbour((4,), 0.0, added=5, removed=7),
+    ]
+    assert ranking.order(edits, lack, None)[[0, 1, 3]].tolist() == [2, 0, 3]
+    # A text that nobody would write may lose its lead.
+    gap = float(abs((words @ lack)).max()) * 4 / TRIGRAM_WORTH
+    log_probs = np.array([0.0, 0.0, -gap, 0.0], dtype=np.float32)
+    assert ranking.order(edits, lack, log_probs)[-1] == 2
+
+
+def test_each_word_is_embedded_once(told: Inverter, encoder: CountingEncoder) -> None:
+    ranking = WordRanking(told.checkpoint, SurrogatePrefilter(encoder, 3))
+    edits = [Neighbour((word,), 0.0, added=word, removed=6) for word in (7, 8, 7)]
+    encoder.texts.clear()
+    for _ in range(2):
+        ranking.order(edits, np.ones(encoder.info.dimension, np.float32), None)
+    assert len(encoder.texts) == len(set(encoder.texts)) == 3
+
+
+def test_the_surrogate_reads_only_the_promising_ones(
+    told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
+) -> None:
+    def explored(single_edits: int) -> list[tuple[int, ...]]:
+        settings = GuidedSettings(
+            words_per_position=4, missing_words=6, moves=0, pairs=0, single_edits=single_edits
+        )
+        target = unit(vectors[:1])[0]
+        model = GPErrorModel(target)
+        state = SearchState(target, np.random.default_rng(0), settings, Objective(), error_model=model)
+        parent = Hypothesis(TEXT, "parent", unit(vectors[1:2])[0], 0.5, "test")
+        prefilter = SurrogatePrefilter(encoder, 3)
+        Neighbourhood(told.checkpoint, settings, prefilter, None).explore([(state, parent)], target[None])
+        return state.neighbours.pools["parent"].entries
+
+    every, few, more = explored(0), explored(2), explored(5)
+    assert len(few) == 4  # two of the likely words, two of those that the text lacks
+    assert set(few) < set(more) < set(every)
+    assert explored(1000) == every
