@@ -46,13 +46,15 @@ if [ -z "${START:-}" ]; then
     --learning-rate 0.0015 --model "$START" -o "$STATE/runs/base-surrogate"
 fi
 
-# Words first, then the blocks.
+# Words first, then the blocks, then the length once more.
 "$unembed" train --config "$here/heads.yaml" --start-from "$START" "${data[@]}" --minutes "${HEADS_MINUTES:-9}" -o "$STATE/runs/heads"
 "$unembed" train --config "$here/broad.yaml" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
   --minutes "${BROAD_MINUTES:-84}" -o "$STATE/runs/broad"
+"$unembed" train --config "$here/length.yaml" --start-from "$STATE/runs/broad/latest" "${data[@]}" \
+  --minutes "${LENGTH_MINUTES:-6}" -o "$STATE/runs/length"
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
 model=$STATE/minilm-en
-[ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
+[ -d "$model" ] || "$unembed" model export "$STATE/runs/length/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
 
 # The surrogate that comes with it.
 "$unembed" surrogate "${data[@]}" --start "$START/surrogate" --layers 3 --steps "${SURROGATE_STEPS:-4000}" --warmup 100 --hold 0.4 \

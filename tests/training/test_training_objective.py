@@ -197,3 +197,15 @@ def test_wrong_words_change_the_context_and_nothing_that_is_asked(setting, candi
         changed += int((xt != group.x0)[~group.masked].sum())
     given = sum(int((~group.masked).sum()) for group in step.groups)
     assert 0 < changed < 0.3 * given
+
+
+def test_a_head_without_weight_is_not_computed(setting):
+    """Lengths can be learnt alone: nothing of the words or the blocks gets a gradient."""
+    objective, step = setting(denoising_weight=0.0, lexical_weight=0.0, head_batch=8)
+    losses = objective(step)
+    assert set(losses) == {"length", "loss"}
+    losses["loss"].backward()
+    touched = {
+        name.split(".")[0] for name, one in objective.denoiser.named_parameters() if one.grad is not None
+    }
+    assert touched == {"length_head"}

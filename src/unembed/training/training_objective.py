@@ -119,7 +119,7 @@ class Objective(nn.Module):
         """Means over the joint batch. parts: where these vectors' lexical logits exist already."""
         denoiser, lexical, length = self.denoiser, [], []
         for number, heads in enumerate(batches):
-            if denoiser.lexical is not None:
+            if denoiser.lexical is not None and self._config.lexical_weight:
                 logits = None if parts is None else parts[number].lexical  # [H, V or C]
                 if logits is None:
                     e = denoiser.read(heads.vectors)  # [H, vector_dim]
