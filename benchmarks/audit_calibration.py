@@ -1,0 +1,236 @@
+"""The calibration that an audit of a store without texts needs: how often a recovered text is right.
+
+    python benchmarks/audit_calibration.py --corpora corpora --benchmarks benchmarks-data
+    python benchmarks/audit_calibration.py --model runs/mine --texts 40 --guided 8
+
+It is made on texts of several kinds that the split holds out from training (KIND.txt.gz, one a line), and tested
+on other kinds: STS-B sentences, claims and Wikipedia sentences of Climate-FEVER, SciFact claims, sentences with
+personal data. Prints expected against observed shares, and writes calibration.json into the model's folder. Whether
+a vector is of a long text is fitted on sentences that are joined, and tested on SciFact's abstracts.
+
+A new model needs a new calibration: the file carries the model's digest, and an audit refuses another one's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from unembed.audit.attack import attack
+from unembed.audit.attack_rows import AttackLog
+from unembed.audit.attackers import make_attackers
+from unembed.audit.audit_config import AuditConfig
+from unembed.audit.audit_report import EncoderFinding, SampleSummary
+from unembed.audit.calibration import (
+    CALIBRATION_NAME,
+    LONG,
+    PLAIN,
+    WITH_ENCODER,
+    AttackerCalibration,
+    Calibration,
+    Logistic,
+    LongTested,
+    Tested,
+    model_digest,
+    row_features,
+)
+from unembed.audit.case import Case, Target
+from unembed.audit.likely_words import LikelyWords, words_of
+from unembed.audit.long_vectors import length_features
+from unembed.audit.which_encoder import ChosenModel
+from unembed.data.normalise import text_key
+from unembed.inverter import Inverter
+from unembed.metrics.exact import exact_match
+from unembed.metrics.f1 import token_f1
+from unembed.storage import write_json
+from unembed.text import tokenise
+
+MADE_ON = ("requests", "reviews", "questions", "chat", "social", "titles", "captions", "health")
+HELD_OUT = 0.01  # the share that `unembed prepare` holds out at each end by default
+READ = 40_000  # lines of a file to look for held-out ones in
+
+
+def held_out(path: Path) -> Iterator[str]:
+    """Lines that no training run with the default shares has seen."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line, _ in zip(file, range(READ), strict=False):
+            text = line.strip()
+            if text and text_key(text) < HELD_OUT * 2**64:
+                yield text
+
+
+def benchmark_texts(folder: Path) -> dict[str, list[str]]:
+    """Kinds of text that nothing here was trained on."""
+
+    def lines(path: Path) -> list[dict[str, str]]:
+        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+        with opened as file:
+            return [json.loads(line) for line in file]
+
+    with (folder / "stsb" / "test.tsv").open(encoding="utf-8") as file:
+        pairs = [row[1:] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    climate = folder / "climate-fever-sentences"
+    return {
+        "STS-B": [text for pair in pairs for text in pair],
+        "claims (Climate-FEVER)": [one["text"] for one in lines(climate / "queries.jsonl")],
+        "Wikipedia (Climate-FEVER)": [one["text"] for one in lines(climate / "corpus.jsonl.gz")],
+        "claims (SciFact)": [one["text"] for one in lines(folder / "scifact" / "queries.jsonl")],
+        "personal data (Presidio)": [one["text"] for one in lines(folder / "presidio_pii.jsonl")],
+        "abstracts": [one["text"] for one in lines(folder / "scifact" / "corpus.jsonl.gz")],
+    }
+
+
+class Measured:
+    """Some texts of one kind, attacked."""
+
+    def __init__(self, inverter: Inverter, texts: list[str], guided: int, calls: int) -> None:
+        tokenizer = inverter.checkpoint.tokenizer
+        vectors = inverter.encode(texts)
+        config = AuditConfig(calls=calls, guided_samples=max(1, guided))
+        finding = EncoderFinding(name=inverter.encoder.info.name, verdict="given", sure="as given")
+        chosen = ChosenModel(
+            finding, inverter, inverter, None, inverter.encoder, True, np.ones(len(texts), dtype=bool)
+        )
+        summary = SampleSummary(
+            asked=len(texts), drawn=len(texts), seed=0, with_texts=False, short=len(texts), long=0,
+            long_decided_by="texts",
+        )  # fmt: skip
+        targets = tuple(Target(str(row), vector, None) for row, vector in enumerate(vectors))
+        case = Case(config, chosen, None, targets, (), (), summary)
+        self.x: dict[str, np.ndarray] = {}
+        self.exact: dict[str, np.ndarray] = {}
+        self.f1: dict[str, np.ndarray] = {}
+        names = ("vectors", "surrogate", *(("encoder",) if guided else ()))
+        with tempfile.TemporaryDirectory() as folder, AttackLog(Path(folder)) as log:
+            for attacker in make_attackers(names):
+                if attacker.obstacle(case) is not None:
+                    continue
+                attack(attacker, case, log)
+                rows = log.of(attacker.name)
+                found = [row.recovered or "" for row in rows]
+                lengths = [len(ids) for ids in tokenise(tokenizer, found)]
+                truth = [texts[row.target] for row in rows]
+                exact = np.array([float(exact_match(t, r)) for t, r in zip(truth, found, strict=True)])
+                ids = zip(tokenise(tokenizer, truth), tokenise(tokenizer, found), strict=True)
+                f1 = np.array([token_f1(t, r) for t, r in ids])
+                for name, features in ((attacker.name, PLAIN), (f"{attacker.name}+encoder", WITH_ENCODER)):
+                    x = row_features(rows, lengths, features)
+                    if x is not None:
+                        self.x[name], self.exact[name], self.f1[name] = x, exact, f1
+
+
+def short_ones(inverter: Inverter, texts: list[str], count: int, seed: int) -> list[str]:
+    random.Random(seed).shuffle(texts)
+    lengths = [len(ids) for ids in tokenise(inverter.checkpoint.tokenizer, texts[: 8 * count])]
+    fitting = [t for t, length in zip(texts, lengths, strict=False) if 3 <= length <= inverter.max_length]
+    return fitting[:count]
+
+
+def joined(texts: list[str], seed: int) -> list[str]:
+    """Sentences of one kind put together to 4 to 14 of them: texts of 60 to 400 tokens."""
+    draw, out, rest = random.Random(seed), [], list(texts)
+    while len(rest) > 14:
+        size = draw.randint(4, 14)
+        out.append(" ".join(rest[:size]))
+        rest = rest[size:]
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", help="folder of the model; default: the bundled one")
+    parser.add_argument("--corpora", type=Path, required=True, help="folder with en_everyday/KIND.txt.gz")
+    parser.add_argument("--benchmarks", type=Path, required=True, help="folder with stsb, scifact, ...")
+    parser.add_argument("--texts", type=int, default=60, help="texts per kind")
+    parser.add_argument("--guided", type=int, default=10, help="of these, attacked with the encoder; 0: none")
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--print-only", action="store_true", help="write no file")
+    args = parser.parse_args()
+    inverter = Inverter.from_pretrained(args.model)
+    folder = inverter.checkpoint.folder
+    assert folder is not None
+    tests = benchmark_texts(args.benchmarks)
+    abstracts = tests.pop("abstracts")
+
+    every = {kind: list(held_out(args.corpora / "en_everyday" / f"{kind}.txt.gz")) for kind in MADE_ON}
+    made: dict[str, Measured] = {}
+    for kind, texts in every.items():
+        chosen = short_ones(inverter, texts, args.texts, args.seed)
+        made[kind] = Measured(inverter, chosen, args.guided, args.calls)
+        print(f"made on {kind}: {len(chosen)} texts", flush=True)
+    tested: dict[str, Measured] = {}
+    for kind, texts in tests.items():
+        chosen = short_ones(inverter, texts, args.texts, args.seed)
+        tested[kind] = Measured(inverter, chosen, args.guided, args.calls)
+
+    attackers: dict[str, AttackerCalibration] = {}
+    for name in dict.fromkeys(name for one in made.values() for name in one.x):
+        x = np.concatenate([one.x[name] for one in made.values()])
+        features = WITH_ENCODER if name.endswith("+encoder") else PLAIN
+        exact = Logistic.fit(features, x, np.concatenate([one.exact[name] for one in made.values()]))
+        f1 = Logistic.fit(features, x, np.concatenate([one.f1[name] for one in made.values()]))
+        results = []
+        for kind, one in tested.items():
+            results.append(
+                Tested(
+                    kind=kind, n=len(one.x[name]),
+                    expected_exact=float(exact(one.x[name]).mean()), observed_exact=float(one.exact[name].mean()),
+                    expected_f1=float(f1(one.x[name]).mean()), observed_f1=float(one.f1[name].mean()),
+                )
+            )  # fmt: skip
+        attackers[name] = AttackerCalibration(n=len(x), exact=exact, f1=f1, tested=tuple(results))
+        print(f"\n{name}: made on {len(x)} texts; expected and observed of other kinds")
+        print("| kind | n | exact, expected | exact, observed | F1, expected | F1, observed |\n|---|---|---|---|---|---|")
+        for one_kind in results:
+            print(
+                f"| {one_kind.kind} | {one_kind.n} | {one_kind.expected_exact:.1%} | {one_kind.observed_exact:.1%} "
+                f"| {one_kind.expected_f1:.1%} | {one_kind.observed_f1:.1%} |"
+            )
+
+    short = [t for kind, texts in every.items() for t in short_ones(inverter, list(texts), 150, args.seed + 1)]
+    long = [t for kind, texts in every.items() for t in joined(list(texts), args.seed)[:150]]
+    x = length_features(inverter, inverter.encode([*short, *long]))
+    is_long = Logistic.fit(LONG, x, np.array([0.0] * len(short) + [1.0] * len(long)))
+    long_tested = []
+    print("\nlong or not, by the vector alone; called long:\n| kind | n | long | called long |\n|---|---|---|---|")
+    draw = random.Random(args.seed)
+    for kind, texts in {**{kind: short_ones(inverter, t, 200, 1) for kind, t in tests.items()},
+                        "abstracts (SciFact)": draw.sample(abstracts, 200)}.items():  # fmt: skip
+        share = float((is_long(length_features(inverter, inverter.encode(texts))) > 0.5).mean())
+        one_test = LongTested(kind=kind, n=len(texts), long="abstracts" in kind, called_long=share)
+        long_tested.append(one_test)
+        print(f"| {kind} | {len(texts)} | {'yes' if one_test.long else 'no'} | {share:.1%} |")
+
+    reader = LikelyWords(inverter)
+    chunks = draw.sample(abstracts, 200)
+    found = reader.read(inverter.encode(chunks), 50)
+    words = {}
+    for k in (10, 50):
+        right = [len(set(some[:k]) & words_of(chunk)) / k for some, chunk in zip(found, chunks, strict=True)]
+        words[str(k)] = float(np.mean(right))
+    print(f"\nlikeliest words of {len(chunks)} SciFact abstracts that are in them: {words}")
+
+    calibration = Calibration(
+        model=model_digest(inverter.checkpoint),
+        made_on={kind: len(next(iter(one.x.values()))) for kind, one in made.items()},
+        attackers=attackers,
+        long=is_long,
+        long_tested=tuple(long_tested),
+        words=words,
+    )
+    if not args.print_only:
+        write_json(folder / CALIBRATION_NAME, calibration.model_dump(mode="json"))
+        print(f"written to {folder / CALIBRATION_NAME}")
+
+
+if __name__ == "__main__":
+    main()
