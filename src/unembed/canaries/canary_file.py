@@ -9,7 +9,7 @@ from unembed.canaries.make_canaries import Canary
 
 
 def write_canaries(path: Path, canaries: Sequence[Canary]) -> None:
-    """Write them by the file's suffix: .jsonl, .csv (both with the secrets), or .txt (the sentences alone)."""
+    """Write them by the file's suffix: .jsonl or .csv with the secrets, .txt with the sentences alone."""
     raise NotImplementedError
 
 
