@@ -69,12 +69,15 @@ def embed(options: argparse.Namespace) -> None:
 
 
 def write(options: argparse.Namespace) -> None:
-    fitted = [
-        fit_statistics(name, np.load(options.work / f"{name}.npz")["reference"]) for name in options.encoders
-    ]
+    fitted = []
+    for name in options.encoders:
+        vectors = np.load(options.work / f"{name}.npz")["reference"]
+        fitted.append(fit_statistics(name, load_encoder(name, device="cpu").info.source, vectors))
     write_statistics(options.output, fitted)
     for one in fitted:
-        print(f"{one.name}: {one.fitted_on} vectors, {one.explained:.0%} of the variance in {len(one.variances)}")
+        print(
+            f"{one.name}: {one.fitted_on} vectors, {one.explained:.0%} of the variance is kept in directions"
+        )
 
 
 def main() -> None:
@@ -84,7 +87,9 @@ def main() -> None:
     parser.add_argument("action", choices=("embed", "write"))
     parser.add_argument("encoders", nargs="+")
     parser.add_argument("--texts", type=Path, nargs="+", default=[], help="one text per line, plain or .gz")
-    parser.add_argument("--held", action="append", default=[], metavar="NAME=FILE", help="texts to measure on")
+    parser.add_argument(
+        "--held", action="append", default=[], metavar="NAME=FILE", help="texts to measure on"
+    )
     parser.add_argument("--work", type=Path, required=True, help="folder of the vectors")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()

@@ -28,6 +28,8 @@ COMMANDS = {
     "phrases": ("phrases", "Count word pairs and triples in texts, for guided searches."),
     "model": ("model", "Show, shrink, export and share a trained model."),
     "invert": ("invert", "Recover texts from vectors, or embed a text and recover it."),
+    "identify": ("identify", "Say which encoder made the vectors of a file or a store."),
+    "canary": ("canary", "Make sentences with secrets, to plant in a store and look for afterwards."),
     "evaluate": ("evaluate", "Measure how much a model recovers, beside the floors."),
     "serve": ("serve", "Serve the live demonstration page and the HTTP API."),
 }

@@ -1,4 +1,4 @@
-"""How good the detector is: precision and recall on labelled texts, and what was measured for this version."""
+"""How good the detector is: precision and recall on labelled texts, and the figures of this version."""
 
 from __future__ import annotations
 

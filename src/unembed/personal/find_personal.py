@@ -21,7 +21,7 @@ _FIRST = (
     ("NUMBER",),
 )
 _RANK = {entity: rank for rank, entities in enumerate(_FIRST) for entity in entities}
-# "AB12-99" is no date, nor is "every week": a month, a day of the week, a year, or numbers with : / . - between.
+# A month, a day of the week, a year, 12:30 or 3/4: "AB12-99" is no date, and "every week" no personal one.
 _DATED = re.compile(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tues|wednes|thurs|fri|satur|sun)[a-z]*\b"
     r"|\b(?:1[89]|20)\d\d\b|(?<!\w)\d{1,2}[:/.-]\d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{1,2} ?[ap]\.?m\b",
