@@ -49,3 +49,9 @@ class UnavailableError(UnembedError):
     """Something outside this process does not answer: a hub, an endpoint, a store, a full disk."""
 
     exit_code = 6
+
+
+class FindingsError(UnembedError):
+    """An audit did its work and found more than is allowed: not a failure of the audit, but of what it looked at."""
+
+    exit_code = 7

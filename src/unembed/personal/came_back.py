@@ -17,10 +17,13 @@ from unembed.personal.entities import Entity, Kind
 # Read word by word: some of the words may come back without the others.
 WORDED = frozenset({Kind.NAME, Kind.LOCATION, Kind.ORGANISATION})
 # Words that say nothing about whose name it is.
-PARTICLES = frozenset(
-    "a al an and at bin by da das de del den der di do dos dr du el for gmbh in inc la le les llc ltd miss mr "
-    "mrs ms of on or prof st the to van vd von y".split()
-)
+# fmt: off
+PARTICLES = frozenset({
+    "a", "al", "an", "and", "at", "bin", "by", "da", "das", "de", "del", "den", "der", "di", "do",
+    "dos", "dr", "du", "el", "for", "gmbh", "in", "inc", "la", "le", "les", "llc", "ltd", "miss", "mr",
+    "mrs", "ms", "of", "on", "or", "prof", "st", "the", "to", "van", "vd", "von", "y",
+})
+# fmt: on
 _WORD = re.compile(r"[^\W_]+")
 _DECIMAL = re.compile(r"(?<=\d) ?\. ?(?=\d{1,2}(?!\d))")
 _POINT = "ᐧ"  # a letter to `_WORD`: 1.50 is not 150
