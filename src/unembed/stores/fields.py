@@ -103,6 +103,6 @@ def listed(names: Sequence[str]) -> str:
 def _unreadable(field: VectorField, readable: Sequence[VectorField], where: str) -> UsageError:
     others = listed([other.name for other in readable])
     return UsageError(
-        f"{where}: the vectors '{field.name}' cannot be read: {field.obstacle}.",
+        f"{where.rstrip(',')}: the vectors '{field.name}' cannot be read: {field.obstacle}.",
         hint=f"Choose with --vector: {others}." if others else "Only one dense vector a row can be inverted.",
     )
