@@ -6,7 +6,7 @@
 It is made on texts of several kinds that the split holds out from training (KIND.txt.gz, one a line), and tested
 on other kinds: STS-B sentences, claims and Wikipedia sentences of Climate-FEVER, SciFact claims, sentences with
 personal data. Prints expected against observed shares, and writes calibration.json into the model's folder. Whether
-a vector is of a long text is fitted on sentences that are joined, and tested on SciFact's abstracts.
+a vector is of a long text is fitted on sentences that are joined, and tested on abstracts and articles.
 
 A new model needs a new calibration: the file carries the model's digest, and an audit refuses another one's.
 """
@@ -53,7 +53,15 @@ from unembed.metrics.f1 import token_f1
 from unembed.storage import write_json
 from unembed.text import tokenise
 
-MADE_ON = ("requests", "reviews", "questions", "chat", "social", "titles", "captions", "health")
+MADE_ON = {
+    "short": "en_short.txt.gz",
+    "messages": "en_messages.txt.gz",
+    **{
+        kind: f"en_everyday/{kind}.txt.gz"
+        for kind in ("requests", "reviews", "questions", "chat", "social", "titles", "captions", "health")
+    },
+}
+LONGER = ("abstracts (SciFact)", "articles (Climate-FEVER)")
 HELD_OUT = 0.01  # the share that `unembed prepare` holds out at each end by default
 READ = 40_000  # lines of a file to look for held-out ones in
 
@@ -78,13 +86,17 @@ def benchmark_texts(folder: Path) -> dict[str, list[str]]:
     with (folder / "stsb" / "test.tsv").open(encoding="utf-8") as file:
         pairs = [row[1:] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
     climate = folder / "climate-fever-sentences"
+    articles: dict[str, str] = {}  # sentences of one article, put together
+    for one in lines(climate / "corpus.jsonl.gz"):
+        articles[one["title"]] = f"{articles.get(one['title'], '')} {one['text']}".strip()
     return {
         "STS-B": [text for pair in pairs for text in pair],
         "claims (Climate-FEVER)": [one["text"] for one in lines(climate / "queries.jsonl")],
         "Wikipedia (Climate-FEVER)": [one["text"] for one in lines(climate / "corpus.jsonl.gz")],
         "claims (SciFact)": [one["text"] for one in lines(folder / "scifact" / "queries.jsonl")],
         "personal data (Presidio)": [one["text"] for one in lines(folder / "presidio_pii.jsonl")],
-        "abstracts": [one["text"] for one in lines(folder / "scifact" / "corpus.jsonl.gz")],
+        "abstracts (SciFact)": [one["text"] for one in lines(folder / "scifact" / "corpus.jsonl.gz")],
+        "articles (Climate-FEVER)": [text for text in articles.values() if len(text.split()) > 60],
     }
 
 
@@ -147,7 +159,7 @@ def joined(texts: list[str], seed: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", help="folder of the model; default: the bundled one")
-    parser.add_argument("--corpora", type=Path, required=True, help="folder with en_everyday/KIND.txt.gz")
+    parser.add_argument("--corpora", type=Path, required=True, help="folder with en_short.txt.gz, en_everyday/KIND.txt.gz")
     parser.add_argument("--benchmarks", type=Path, required=True, help="folder with stsb, scifact, ...")
     parser.add_argument("--texts", type=int, default=60, help="texts per kind")
     parser.add_argument("--guided", type=int, default=10, help="of these, attacked with the encoder; 0: none")
@@ -159,9 +171,9 @@ def main() -> None:
     folder = inverter.checkpoint.folder
     assert folder is not None
     tests = benchmark_texts(args.benchmarks)
-    abstracts = tests.pop("abstracts")
+    longer = {kind: tests.pop(kind) for kind in LONGER}
 
-    every = {kind: list(held_out(args.corpora / "en_everyday" / f"{kind}.txt.gz")) for kind in MADE_ON}
+    every = {kind: list(held_out(args.corpora / path)) for kind, path in MADE_ON.items()}
     made: dict[str, Measured] = {}
     for kind, texts in every.items():
         chosen = short_ones(inverter, texts, args.texts, args.seed)
@@ -196,22 +208,24 @@ def main() -> None:
                 f"| {one_kind.expected_f1:.1%} | {one_kind.observed_f1:.1%} |"
             )
 
-    short = [t for kind, texts in every.items() for t in short_ones(inverter, list(texts), 150, args.seed + 1)]
-    long = [t for kind, texts in every.items() for t in joined(list(texts), args.seed)[:150]]
+    count = max(1, args.texts // 2)
+    short = [t for texts in every.values() for t in short_ones(inverter, list(texts), count, args.seed + 1)]
+    long = [t for texts in every.values() for t in joined(list(texts), args.seed)[:count]]
     x = length_features(inverter, inverter.encode([*short, *long]))
     is_long = Logistic.fit(LONG, x, np.array([0.0] * len(short) + [1.0] * len(long)))
     long_tested = []
     print("\nlong or not, by the vector alone; called long:\n| kind | n | long | called long |\n|---|---|---|---|")
     draw = random.Random(args.seed)
-    for kind, texts in {**{kind: short_ones(inverter, t, 200, 1) for kind, t in tests.items()},
-                        "abstracts (SciFact)": draw.sample(abstracts, 200)}.items():  # fmt: skip
+    shown = {kind: short_ones(inverter, texts, args.texts, 1) for kind, texts in tests.items()}
+    shown |= {kind: draw.sample(texts, args.texts) for kind, texts in longer.items()}
+    for kind, texts in shown.items():
         share = float((is_long(length_features(inverter, inverter.encode(texts))) > 0.5).mean())
-        one_test = LongTested(kind=kind, n=len(texts), long="abstracts" in kind, called_long=share)
+        one_test = LongTested(kind=kind, n=len(texts), long=kind in longer, called_long=share)
         long_tested.append(one_test)
         print(f"| {kind} | {len(texts)} | {'yes' if one_test.long else 'no'} | {share:.1%} |")
 
     reader = LikelyWords(inverter)
-    chunks = draw.sample(abstracts, 200)
+    chunks = draw.sample(longer[LONGER[0]], 200)
     found = reader.read(inverter.encode(chunks), 50)
     words = {}
     for k in (10, 50):

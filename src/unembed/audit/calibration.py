@@ -27,7 +27,7 @@ CALIBRATION_NAME = "calibration.json"
 FORMAT = 1
 PLAIN = ("score", "length", "surrogate")
 WITH_ENCODER = (*PLAIN, "encoder")
-LONG = ("at_the_end", "expected_length", "energy")
+LONG = ("surrogate", "score", "expected_length", "sharpness", "spread")
 _RIDGE = 1.0  # of the standardised weights: what a handful of texts could not tell stays near zero
 Doubles = NDArray[np.float64]
 

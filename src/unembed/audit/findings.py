@@ -12,7 +12,7 @@ from unembed.audit.attack_rows import AttackRow
 from unembed.audit.audit_report import Floor, Measure, PersonalKind
 from unembed.audit.case import Case
 from unembed.audit.floors_of_rows import nearest_texts, shuffled
-from unembed.audit.shares import mean_figure, pooled_difference, pooled_figure, share_figure
+from unembed.audit.shares import difference_figure, mean_figure, pooled_difference, pooled_figure, share_figure
 from unembed.canaries import canary_hits
 from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
@@ -117,7 +117,7 @@ class _Compared:
                 Floor(name=one, label=FLOOR_LABELS[one], figure=figure(some, seed=self.seed))  # type: ignore[arg-type]
                 for one, some in floors.items()
             ),
-            leaked=mean_figure(values - highest, seed=self.seed),
+            leaked=difference_figure(values - highest, seed=self.seed),
             found=int(values.sum()) if name == "exact" else None,
             total=len(values) if name == "exact" else None,
         )
@@ -211,7 +211,7 @@ def _canaries(
         label="Planted secrets that came back",
         figure=share_figure(hits, seed=seed),
         floors=(floor,),
-        leaked=mean_figure(np.array(hits) - np.array(guesses), seed=seed),
+        leaked=difference_figure(np.array(hits) - np.array(guesses), seed=seed),
         found=int(sum(hits)),
         total=len(hits),
     )

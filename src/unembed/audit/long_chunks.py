@@ -10,7 +10,7 @@ from unembed.audit.audit_report import LongChunks, WordsFound
 from unembed.audit.calibration import Calibration
 from unembed.audit.case import Case
 from unembed.audit.likely_words import LikelyWords, common_in, words_of
-from unembed.audit.shares import mean_figure
+from unembed.audit.shares import difference_figure, mean_figure
 from unembed.personal import Entity, Kind, recovered
 from unembed.personal.came_back import Extent
 
@@ -72,7 +72,7 @@ def _found(
         recall=mean_figure(mine[:, 1], seed=seed),
         floor_precision=None if floor is None else mean_figure(floor[:, 0], seed=seed),
         floor_recall=None if floor is None else mean_figure(floor[:, 1], seed=seed),
-        leaked=None if floor is None else mean_figure(mine[:, 0] - floor[:, 0], seed=seed),
+        leaked=None if floor is None else difference_figure(mine[:, 0] - floor[:, 0], seed=seed),
     )
 
 

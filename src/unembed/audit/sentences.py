@@ -44,24 +44,10 @@ def percent(share: float) -> str:
 
 def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: LongChunks | None) -> str:
     """What a manager reads first: the worst that was measured."""
-    measured = [one for one in attackers if one.n and one.measures]
-    with_exact = [(one, one.measure("exact")) for one in measured]
-    best = max(
-        ((one, exact) for one, exact in with_exact if exact is not None),
-        key=lambda pair: (pair[1].leaked.value, pair[0].measure("f1").leaked.value),  # type: ignore[union-attr]
-        default=None,
-    )
-    if best is not None:
-        one, exact = best
-        text = f"Of {one_of(exact.total)} attacked texts, {percent(exact.figure.value)} come back word for word"
-        text += f" to {_WHO[one.name]}"
-        pii = one.measure("pii")
-        if pii is not None and pii.total:
-            text += f"; {pii.found} of {pii.total} pieces of personal data do"
-        f1 = one.measure("f1")
-        if f1 is not None and exact.figure.value < 0.5:
-            text += f", and {percent(f1.figure.value)} of the words"
-        return text + "." + _canary_sentence(measured)
+    measured = [one for one in attackers if one.measure("exact") is not None]
+    if measured:
+        worst = max(measured, key=_harm)
+        return _measured_sentence(worst) + _canary_sentence(attackers)
     estimated = [one for one in attackers if one.estimate is not None and one.estimate.exact is not None]
     if estimated:
         worst = max(estimated, key=lambda one: one.estimate.exact.value)  # type: ignore[union-attr]
@@ -84,12 +70,31 @@ def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: L
     return "Nothing could be measured here: no attacker was possible."
 
 
-def one_of(count: int | None) -> str:
-    return f"{count or 0:,}"
+def _harm(one: AttackerResult) -> tuple[float, float]:
+    exact, f1 = one.measure("exact"), one.measure("f1")
+    return (exact.leaked.value if exact else 0.0, f1.leaked.value if f1 else 0.0)
 
 
-def _canary_sentence(measured: Sequence[AttackerResult]) -> str:
-    found = [one for result in measured if (one := result.measure("canary")) is not None]
+def _measured_sentence(one: AttackerResult) -> str:
+    exact, f1, pii = (one.measure(name) for name in ("exact", "f1", "pii"))
+    assert exact is not None
+    who, total = _WHO[one.name], exact.total or 0
+    if exact.found:
+        text = f"Of {total:,} attacked texts, {percent(exact.figure.value)} come back word for word to {who}"
+    else:
+        text = f"None of {total:,} attacked texts comes back word for word to {who}"
+    parts = []
+    if f1 is not None and exact.figure.value < 0.5:
+        parts.append(f"{percent(f1.figure.value)} of the words")
+    if pii is not None and pii.total:
+        parts.append(f"{pii.found:,} of {pii.total:,} pieces of personal data")
+    if parts:
+        text += ("; " if exact.found else ", but ") + " and ".join(parts) + " do"
+    return text + "."
+
+
+def _canary_sentence(attackers: Sequence[AttackerResult]) -> str:
+    found = [one for result in attackers if (one := result.measure("canary")) is not None]
     if not found:
         return ""
     worst = max(found, key=lambda one: one.figure.value)

@@ -63,10 +63,17 @@ def pooled_figure(hits: Doubles, trials: Doubles, *, seed: int) -> Figure:
     return _not_too_sure(found, int(there.sum()))
 
 
+def difference_figure(values: Sequence[float] | Doubles, *, seed: int) -> Figure:
+    """The mean of one difference per row, which can be below zero."""
+    figure = mean_figure(values, seed=seed)
+    return _not_too_sure(figure, len(values)) if not np.any(values) else figure
+
+
 def pooled_difference(hits: Doubles, floor: Doubles, trials: Doubles, *, seed: int) -> Figure:
     """The same, less what a floor hits of the same trials."""
     there = trials > 0
-    return estimate(_Pooled(), np.stack([(hits - floor)[there], trials[there]], axis=1), seed=seed)
+    figure = estimate(_Pooled(), np.stack([(hits - floor)[there], trials[there]], axis=1), seed=seed)
+    return _not_too_sure(figure, int(there.sum())) if not np.any(hits - floor) else figure
 
 
 def _not_too_sure(figure: Figure, n: int) -> Figure:

@@ -56,17 +56,17 @@ def choose_model(sample: SampledStore, config: AuditConfig, base: Inverter) -> C
             name=config.encoder, verdict="given", sure="as given", says=("The encoder was given.",)
         )
     else:
-        finding = _identified(rows)
+        finding = _identified(rows, sample.metadata)
     reason = _obstacle(finding, base, dimension)
     encoder = None if reason else _callable_here(base, config)
     texts_fit, fits = _which_rows(sample, dimension, finding, encoder)
     return ChosenModel(finding, base, None if reason else base, reason, encoder, texts_fit, fits)
 
 
-def _identified(rows: list[Row]) -> EncoderFinding:
+def _identified(rows: list[Row], metadata: dict[str, str]) -> EncoderFinding:
     vectors = np.stack([row.vector for row in rows])
     texts = [row.text for row in rows] if any(row.text for row in rows) else None
-    found: Identification = identify(vectors, texts)
+    found: Identification = identify(vectors, texts, metadata=metadata)
     says = [evidence.says for evidence in found.evidence]
     says += [
         f"{one.encoder}: {one.share:.0%} of the compared rows"
