@@ -77,7 +77,6 @@ class ChromaStore:
         self._address, self._copy, self._has_key = address, copy, has_key
         self._httpx: Any = require("httpx", extra="chroma", purpose=_PURPOSE)
         self._chroma_errors: Any = require("chromadb.errors", extra="chroma", purpose=_PURPOSE)
-        self._read = 0
         self._client = self._call(connect)
         try:
             self._open_collection(wanted)
@@ -102,10 +101,10 @@ class ChromaStore:
         return int(self._call(self._collection.count))
 
     def scroll(self, batch: int = BATCH) -> Iterator[list[Row]]:
-        limit, self._read = page_size(batch, self._field.dimension), 0
+        limit, read = page_size(batch, self._field.dimension), 0
         beside = [] if self._text is None else ["documents"] if self._text == DOCUMENT else ["metadatas"]
         while True:
-            page = self._get(limit, self._read, ["embeddings", *beside])
+            page = self._get(limit, read, ["embeddings", *beside])
             ids = page["ids"]
             if not ids:
                 break
@@ -115,9 +114,8 @@ class ChromaStore:
                 texts = [text or None for text in page["documents"]]
             elif self._text is not None:
                 texts = [text_at(one, self._text) for one in page["metadatas"]]
-            self._read += len(ids)
+            read += len(ids)
             yield [Row(str(one), vectors[row], texts[row]) for row, one in enumerate(ids)]
-        self._read = 0
 
     def close(self) -> None:
         if hasattr(self._client, "close"):
@@ -149,22 +147,24 @@ class ChromaStore:
         self._metadata = _described(self._collection.metadata or {}, config)
 
     def _get(self, limit: int, offset: int, include: list[str]) -> Any:
-        return self._call(lambda: self._collection.get(limit=limit, offset=offset, include=include))
+        return self._call(
+            lambda: self._collection.get(limit=limit, offset=offset, include=include), rows=offset
+        )
 
-    def _call(self, work: Callable[[], Answer]) -> Answer:
-        return patiently(work, passing=self._may_pass, explain=self._explained)
+    def _call(self, work: Callable[[], Answer], *, rows: int = 0) -> Answer:
+        return patiently(work, passing=self._may_pass, explain=lambda error: self._explained(error, rows))
 
     def _may_pass(self, error: Exception) -> bool:
         return isinstance(error, self._httpx.TransportError)
 
-    def _explained(self, error: Exception) -> UnembedError | None:
+    def _explained(self, error: Exception, rows: int) -> UnembedError | None:
         if isinstance(error, self._chroma_errors.ChromaAuthError):
             return refused(self._address, "CHROMA_API_KEY", given=self._has_key)
         if isinstance(error, self._httpx.TransportError):
-            return silent(self._address, error, rows=self._read)
+            return silent(self._address, error, rows=rows)
         reason = one_line(error)
         if self._copy is None and "could not connect" in reason.lower():
-            return silent(self._address, reason, rows=self._read)
+            return silent(self._address, reason, rows=rows)
         if self._copy is None and any(word in reason for word in ("401", "403", "Unauthorized", "Forbidden")):
             return refused(self._address, "CHROMA_API_KEY", given=self._has_key)
         return DataError(

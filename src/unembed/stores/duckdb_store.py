@@ -11,7 +11,7 @@ from unembed.extras import require
 from unembed.stores.address import Address
 from unembed.stores.arrow_rows import Columns, arrow_rows
 from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
-from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector, metadata
+from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector, measured, metadata
 from unembed.stores.wanted import Wanted
 
 _LIST = re.compile(r"(FLOAT|DOUBLE|REAL|TINYINT|UTINYINT|SMALLINT|INTEGER|DECIMAL\([\d,]+\))\[(\d*)\]")
@@ -51,6 +51,7 @@ class DuckDBStore:
             where = f"{path}, table '{self._table}',"
             self._vector = choose_vector(self._vectors, wanted.vector, where)
             self._text = choose_text(self._texts, wanted.text_field, where)
+            self._vectors, self._vector = measured(self._vectors, self._vector, self.scroll)
         except BaseException:
             self.close()
             raise

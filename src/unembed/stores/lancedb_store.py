@@ -12,7 +12,7 @@ from unembed.extras import require
 from unembed.stores.address import Address
 from unembed.stores.arrow_rows import Columns, arrow_rows
 from unembed.stores.base import BATCH, Row, StoreInfo
-from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector, metadata
+from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector, measured, metadata
 from unembed.stores.file_layout import arrow_fields
 from unembed.stores.wanted import Wanted
 
@@ -41,6 +41,7 @@ class LanceDBStore:
         self._text = choose_text(self._texts, wanted.text_field, where)
         self._id = choose_id(schema.names)
         self._metadata = _metadata(schema)
+        self._vectors, self._vector = measured(self._vectors, self._vector, self.scroll)
 
     def describe(self) -> StoreInfo:
         return StoreInfo(

@@ -83,7 +83,7 @@ class MilvusStore:
             logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
         self._errors: Any = require("pymilvus.exceptions", extra="milvus", purpose=_PURPOSE)
         self._address, self._copy, self._has_token = address, copy, has_token
-        self._timeout, self._read = wanted.timeout, 0
+        self._timeout = wanted.timeout
         self._client = self._call(connect)
         try:
             self._open_collection(wanted)
@@ -109,7 +109,6 @@ class MilvusStore:
         return int(stats["row_count"])
 
     def scroll(self, batch: int = BATCH) -> Iterator[list[Row]]:
-        self._read = 0
         fields = [self._key, self._vector.name, *([self._text.split(".")[0]] if self._text else [])]
         for page in self._pages(page_size(batch, self._vector.dimension), fields):
             rows = [
@@ -117,10 +116,8 @@ class MilvusStore:
                 for one in page
                 if (vector := one.get(self._vector.name)) is not None
             ]
-            self._read += len(page)
             if rows:
                 yield rows
-        self._read = 0
 
     def close(self) -> None:
         self._client.close()
@@ -178,8 +175,10 @@ class MilvusStore:
                 self._name, batch_size=limit, output_fields=fields, timeout=self._timeout
             )
         )
+        read = 0
         try:
-            while page := self._call(pages.next):
+            while page := self._call(pages.next, rows=read):
+                read += len(page)
                 yield page
         finally:
             pages.close()
@@ -192,20 +191,20 @@ class MilvusStore:
             return (np.frombuffer(value, "<u2").astype(np.uint32) << 16).view(np.float32)
         return np.frombuffer(value, "<f2" if self._vector.dtype == "float16" else "i1").astype(np.float32)
 
-    def _call(self, work: Callable[[], Answer]) -> Answer:
-        return patiently(work, passing=self._may_pass, explain=self._explained)
+    def _call(self, work: Callable[[], Answer], *, rows: int = 0) -> Answer:
+        return patiently(work, passing=self._may_pass, explain=lambda error: self._explained(error, rows))
 
     def _may_pass(self, error: Exception) -> bool:
         return isinstance(error, self._errors.MilvusUnavailableException)
 
-    def _explained(self, error: Exception) -> UnembedError | None:
+    def _explained(self, error: Exception, rows: int) -> UnembedError | None:
         if not isinstance(error, self._errors.MilvusException):
             return None
         reason = one_line(error.message)
         if "auth" in reason.lower():
             return refused(self._address, "MILVUS_TOKEN", given=self._has_token)
         if error.code == _UNAVAILABLE or isinstance(error, self._errors.MilvusUnavailableException):
-            return silent(self._address, reason, rows=self._read)
+            return silent(self._address, reason, rows=rows)
         return DataError(
             f"{self._address} cannot be read with Milvus: {reason}",
             hint="Is it a store of Milvus Lite 3? Before, it kept a single file, which version 2 reads.",

@@ -16,7 +16,7 @@ from unembed.extras import require
 from unembed.stores.address import Address
 from unembed.stores.base import BATCH, Row, StoreInfo
 from unembed.stores.connection import one_line, page_size, patiently, silent
-from unembed.stores.fields import choose_collection, choose_text, choose_vector
+from unembed.stores.fields import choose_collection, choose_text, choose_vector, measured
 from unembed.stores.pgvector_schema import Table, find_tables, metrics_of
 from unembed.stores.wanted import Wanted
 from unembed.vectors.arrays import Floats, as_floats
@@ -34,7 +34,7 @@ class PgvectorStore:
         self._psycopg: Any = require("psycopg", extra="pgvector", purpose=_PURPOSE)
         self._sql: Any = require("psycopg.sql", extra="pgvector", purpose=_PURPOSE)
         address.check_options(*_OPTIONS)
-        self._address, self._timeout, self._read = address, wanted.timeout, 0
+        self._address, self._timeout = address, wanted.timeout
         self._connection = self._call(self._connect)
         try:
             self._open_table(wanted)
@@ -60,19 +60,18 @@ class PgvectorStore:
         return int(self._fetch(query)[0][0])
 
     def scroll(self, batch: int = BATCH) -> Iterator[list[Row]]:
-        limit, self._read = page_size(batch, self._vector.dimension), 0
+        limit, read = page_size(batch, self._vector.dimension), 0
         try:
             # A connection of its own: the cursor's transaction stays open as long as the reading takes.
             with self._call(self._connect) as connection:
                 with connection.cursor(name="unembed", binary=True) as cursor:
                     cursor.execute(self._query())
                     while some := cursor.fetchmany(limit):
-                        self._read += len(some)
+                        read += len(some)
                         yield [Row(str(one), self._decoded(vector, one), text) for one, vector, text in some]
                 connection.rollback()
         except self._psycopg.Error as error:
-            raise self._explained(error) or error from error
-        self._read = 0
+            raise self._explained(error, read) or error from error
 
     def close(self) -> None:
         self._connection.close()
@@ -115,6 +114,7 @@ class PgvectorStore:
         self._vectors = metrics_of(self._fetch, self._table)
         self._vector = choose_vector(self._vectors, wanted.vector or options.get("column"), where)
         self._text = choose_text(self._table.texts, wanted.text_field, where)
+        self._vectors, self._vector = measured(self._vectors, self._vector, self.scroll)
 
     def _identifier(self) -> Any:
         return self._sql.Identifier(self._table.schema, self._table.relation)
@@ -147,7 +147,7 @@ class PgvectorStore:
         return self._call(work)
 
     def _call(self, work: Callable[[], Answer]) -> Answer:
-        return patiently(work, passing=self._may_pass, explain=self._explained)
+        return patiently(work, passing=self._may_pass, explain=lambda error: self._explained(error, 0))
 
     def _may_pass(self, error: Exception) -> bool:
         text = str(error).lower()
@@ -155,7 +155,7 @@ class PgvectorStore:
             return False
         return "password" not in text and "does not exist" not in text and "authentication" not in text
 
-    def _explained(self, error: Exception) -> UnembedError | None:
+    def _explained(self, error: Exception, rows: int) -> UnembedError | None:
         if not isinstance(error, self._psycopg.Error):
             return None
         reason, errors = one_line(error), self._psycopg.errors
@@ -172,5 +172,5 @@ class PgvectorStore:
         if "does not exist" in reason:
             return UsageError(f"{self._address}: {reason}", hint="'psql --list' lists the databases.")
         if isinstance(error, (self._psycopg.OperationalError, self._psycopg.InterfaceError)):
-            return silent(self._address, reason, rows=self._read)
+            return silent(self._address, reason, rows=rows)
         return DataError(f"{self._address} cannot be read: {reason}")

@@ -31,7 +31,6 @@ class QdrantServer:
         address.check_options()
         self._address = address
         self._key = secret("QDRANT_API_KEY")
-        self._read = 0  # rows of the scroll that is going on, for errors
         secure = address.kind == "qdrants"
         host = f"[{address.host}]" if ":" in str(address.host) else address.host
         self._client = library.QdrantClient(
@@ -65,21 +64,20 @@ class QdrantServer:
         return int(self._call(lambda: self._client.count(self._name, exact=True)).count)
 
     def scroll(self, batch: int = BATCH) -> Iterator[list[Row]]:
-        limit, offset, self._read = page_size(batch, self._vector.dimension), None, 0
+        limit, offset, read = page_size(batch, self._vector.dimension), None, 0
         fields = [self._text.split(".")[0]] if self._text else False
         while True:
-            points, offset = self._page(limit, offset, fields)
+            points, offset = self._page(limit, offset, fields, read=read)
             rows = [
                 Row(str(point.id), as_floats(vector), text_at(point.payload, self._text))
                 for point in points
                 if (vector := self._vector_of(point)) is not None
             ]
-            self._read += len(points)
+            read += len(points)
             if rows:
                 yield rows
             if offset is None:
                 break
-        self._read = 0
 
     def close(self) -> None:
         self._client.close()
@@ -101,20 +99,21 @@ class QdrantServer:
         self._texts = text_fields(point.payload for point in first)
         self._text = choose_text(self._texts, wanted.text_field, where)
 
-    def _page(self, limit: int, offset: Any, payload: Any, *, vectors: bool = True) -> Any:
+    def _page(self, limit: int, offset: Any, payload: Any, *, vectors: bool = True, read: int = 0) -> Any:
         wanted: Any = False if not vectors else [self._vector.name] if self._vector.name else True
         return self._call(
             lambda: self._client.scroll(
                 self._name, limit=limit, offset=offset, with_payload=payload, with_vectors=wanted
-            )
+            ),
+            rows=read,
         )
 
     def _vector_of(self, point: Any) -> Any:
         found = point.vector
         return found.get(self._vector.name) if isinstance(found, dict) else found
 
-    def _call(self, work: Callable[[], Answer]) -> Answer:
-        return patiently(work, passing=self._may_pass, explain=self._explained)
+    def _call(self, work: Callable[[], Answer], *, rows: int = 0) -> Answer:
+        return patiently(work, passing=self._may_pass, explain=lambda error: self._explained(error, rows))
 
     def _may_pass(self, error: Exception) -> bool:
         if isinstance(error, self._errors.UnexpectedResponse):
@@ -123,12 +122,12 @@ class QdrantServer:
             getattr(error, "source", None), ValueError
         )
 
-    def _explained(self, error: Exception) -> UnembedError | None:
+    def _explained(self, error: Exception, rows: int) -> UnembedError | None:
         if isinstance(error, self._errors.UnexpectedResponse):
             if error.status_code in (401, 403):
                 return refused(self._address, "QDRANT_API_KEY", given=self._key is not None)
             if error.status_code in _PASSING:
-                return silent(self._address, f"status {error.status_code}", rows=self._read)
+                return silent(self._address, f"status {error.status_code}", rows=rows)
             return UsageError(
                 f"{self._address} answered with status {error.status_code}: {one_line(error.reason_phrase)}",
                 hint="Is this a Qdrant server? Its HTTP port is usually 6333.",
@@ -140,5 +139,5 @@ class QdrantServer:
                 hint="Check the port: 6333 is the usual one for HTTP, 6334 is for gRPC.",
             )
         if isinstance(error, self._errors.ApiException):
-            return silent(self._address, source, rows=self._read)
+            return silent(self._address, source, rows=rows)
         return None

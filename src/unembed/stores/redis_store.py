@@ -40,7 +40,7 @@ class RedisStore:
                 hint="For example: redis://host:6379/0#doc:",
             )
         self._errors: Any = library.exceptions
-        self._address, self._read = address, 0
+        self._address = address
         self._password = secret("REDIS_PASSWORD", "REDISCLI_AUTH")
         self._client = library.Redis(
             host=str(address.host),
@@ -76,10 +76,10 @@ class RedisStore:
 
     def scroll(self, batch: int = BATCH) -> Iterator[list[Row]]:
         fields = [name for name in (self._vector.name, self._text) if name is not None]
-        self._read = 0
+        read = 0
         for keys in self._keys(page_size(batch, self._vector.dimension)):
-            values = self._pipeline(lambda pipe, key: pipe.hmget(key, fields), keys)
-            self._read += len(keys)
+            values = self._pipeline(lambda pipe, key: pipe.hmget(key, fields), keys, rows=read)
+            read += len(keys)
             rows = [
                 self._row(key, found[0], found[1] if len(fields) > 1 else None)
                 for key, found in zip(keys, values, strict=True)
@@ -87,7 +87,6 @@ class RedisStore:
             ]
             if rows:
                 yield rows
-        self._read = 0
 
     def close(self) -> None:
         self._client.close()
@@ -107,9 +106,11 @@ class RedisStore:
         """Keys of hashes, `count` at a time. SCAN's own count is a wish, and many answers are empty."""
         prefix = self._address.collection if prefix is None else prefix
         match = (prefix or "").translate(_GLOB) + "*"
-        cursor, waiting = 0, []
+        cursor, read = 0, 0
+        waiting: list[bytes] = []
         while True:
-            cursor, keys = self._scan(cursor, match, count)
+            cursor, keys = self._scan(cursor, match, count, rows=read)
+            read += len(keys)
             waiting += keys
             while len(waiting) >= count:
                 yield waiting[:count]
@@ -119,13 +120,15 @@ class RedisStore:
         if waiting:
             yield waiting
 
-    def _scan(self, cursor: int, match: str, count: int) -> tuple[int, list[bytes]]:
+    def _scan(self, cursor: int, match: str, count: int, *, rows: int) -> tuple[int, list[bytes]]:
         found: tuple[int, list[bytes]] = self._call(
-            lambda: self._client.scan(cursor=cursor, match=match, count=count, _type="hash")
+            lambda: self._client.scan(cursor=cursor, match=match, count=count, _type="hash"), rows=rows
         )
         return found
 
-    def _pipeline(self, ask: Callable[[Any, bytes], Any], keys: Sequence[bytes]) -> list[Any]:
+    def _pipeline(
+        self, ask: Callable[[Any, bytes], Any], keys: Sequence[bytes], *, rows: int = 0
+    ) -> list[Any]:
         def work() -> list[Any]:
             with self._client.pipeline(transaction=False) as pipe:
                 for key in keys:
@@ -133,7 +136,7 @@ class RedisStore:
                 answers: list[Any] = pipe.execute()
             return answers
 
-        return self._call(work)
+        return self._call(work, rows=rows)
 
     def _read_fields(self, wanted: Wanted) -> None:
         where = str(self._address)
@@ -175,18 +178,18 @@ class RedisStore:
             hint=f"There are: {listed(prefixes)}." if prefixes else "It holds no hashes at all.",
         )
 
-    def _call(self, work: Callable[[], Answer]) -> Answer:
-        return patiently(work, passing=self._may_pass, explain=self._explained)
+    def _call(self, work: Callable[[], Answer], *, rows: int = 0) -> Answer:
+        return patiently(work, passing=self._may_pass, explain=lambda error: self._explained(error, rows))
 
     def _may_pass(self, error: Exception) -> bool:
         passing = (self._errors.ConnectionError, self._errors.TimeoutError)
         return isinstance(error, passing) and not isinstance(error, self._errors.AuthenticationError)
 
-    def _explained(self, error: Exception) -> UnembedError | None:
+    def _explained(self, error: Exception, rows: int) -> UnembedError | None:
         if isinstance(error, self._errors.AuthenticationError) or "NOAUTH" in str(error):
             return refused(self._address, "REDIS_PASSWORD", given=self._password is not None)
         if isinstance(error, (self._errors.ConnectionError, self._errors.TimeoutError)):
-            return silent(self._address, error, rows=self._read)
+            return silent(self._address, error, rows=rows)
         if isinstance(error, self._errors.RedisError):
             return UsageError(f"{self._address} refused to answer: {one_line(error)}")
         return None
