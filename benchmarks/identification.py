@@ -105,6 +105,10 @@ def without_texts(held: Held, count: int) -> Iterator[Trial]:
             other = unit(held.of(name, held.draw(half)) @ rotation)
             mixed = np.concatenate([own[: count - half], other])
             yield Trial("half of it foreign", mixed, lambda found: found.verdict is Verdict.MIXED)
+            yield Trial(
+                "two foreign ones", np.concatenate([unit(own[half:] @ rotation), own[:half][:, ::-1]]),
+                lambda found: found.verdict is Verdict.MIXED,
+            )  # fmt: skip
             for second in NAMES:
                 if base(second) != base(name) and held.of(second, held.draw(1)).shape[1] == dimension:
                     quarter = max(3, count // 4)

@@ -146,6 +146,17 @@ def test_mixed_of_two_encoders(vectors, minilm) -> None:
     assert {one.encoder: one.share for one in found.candidates} == {"minilm": 0.5, "toy": 0.5}
 
 
+def test_two_clouds_are_two_encoders_that_nobody_knows(rotated) -> None:
+    """Vectors that all lean to one side, half of them to another: as of two encoders like e5."""
+    sides = np.random.default_rng(1).normal(size=(2, 384))
+    sides /= np.linalg.norm(sides, axis=1, keepdims=True)
+    leaning = np.concatenate([rotated[:24] + 2 * sides[0], rotated[24:] + 2 * sides[1]])
+    found = identify(leaning)
+    assert (found.verdict, found.encoder) == (Verdict.MIXED, None)
+    assert "two clouds" in says(found, "remark")
+    assert identify(rotated + 2 * sides[0]).verdict is Verdict.UNKNOWN
+
+
 def test_texts_that_belong_to_other_rows(vectors, minilm) -> None:
     found = identify(vectors[:16], FEW[1:] + FEW[:1], encoders=[minilm])
     assert (found.verdict, found.encoder) == (Verdict.WRONG_TEXTS, "minilm")
