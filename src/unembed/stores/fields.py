@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from unembed.errors import UsageError
-from unembed.stores.base import VectorField
+from unembed.stores.base import Row, VectorField
 from unembed.vectors.random_access import USUAL_NAMES
 
 # In this order: LangChain's and Chroma's own names are among them.
@@ -46,6 +47,17 @@ def choose_vector(fields: Sequence[VectorField], name: str | None, where: str) -
         f"{where} has {len(readable)} vectors a row: which are to be read?",
         hint=f"Choose with --vector: {listed([field.name for field in readable])}.",
     )
+
+
+def measured(
+    fields: tuple[VectorField, ...], field: VectorField, scroll: Callable[[int], Iterator[list[Row]]]
+) -> tuple[tuple[VectorField, ...], VectorField]:
+    """The fields, and the one that is read, with the dimension that only its first row tells."""
+    if field.dimension is not None:
+        return fields, field
+    first = next(scroll(1), None)
+    known = replace(field, dimension=len(first[0].vector) if first else None)
+    return tuple(known if one is field else one for one in fields), known
 
 
 def choose_text(fields: Sequence[str], name: str | None, where: str) -> str | None:
@@ -103,6 +115,6 @@ def listed(names: Sequence[str]) -> str:
 def _unreadable(field: VectorField, readable: Sequence[VectorField], where: str) -> UsageError:
     others = listed([other.name for other in readable])
     return UsageError(
-        f"{where}: the vectors '{field.name}' cannot be read: {field.obstacle}.",
+        f"{where.rstrip(',')}: the vectors '{field.name}' cannot be read: {field.obstacle}.",
         hint=f"Choose with --vector: {others}." if others else "Only one dense vector a row can be inverted.",
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unembed.errors import DataError
 from unembed.stores.address import Address
 from unembed.stores.base import BATCH, Row, StoreInfo
-from unembed.stores.fields import choose_text, choose_vector
+from unembed.stores.fields import choose_text, choose_vector, measured
 from unembed.stores.file_layout import labels, read_layout
 from unembed.stores.wanted import Wanted
 from unembed.vectors.files import existing_file, open_vectors
@@ -28,6 +28,7 @@ class FileStore:
         self._vector = choose_vector(self._layout.vectors, wanted.vector, str(path))
         self._text = choose_text(self._layout.texts, wanted.text_field, str(path))
         self._file = open_vectors(path, field=self._vector.name or None)
+        self._vectors, self._vector = measured(self._layout.vectors, self._vector, self.scroll)
 
     def describe(self) -> StoreInfo:
         return StoreInfo(
@@ -36,7 +37,7 @@ class FileStore:
             collection=None,
             count=self.count(),
             vector=self._vector,
-            vectors=self._layout.vectors,
+            vectors=self._vectors,
             text_field=self._text,
             text_fields=self._layout.texts,
             metadata=self._layout.metadata,

@@ -25,9 +25,23 @@ class Kind(NamedTuple):
     example: str = ""
 
 
+# fmt: off
 KINDS: dict[str, Kind] = {
-    "faiss": Kind(local="faiss_store.FaissStore", example="faiss:./index.faiss"),
+    "qdrant": Kind("qdrant_folder.QdrantFolder", "qdrant_server.QdrantServer", "qdrant:./folder#documents"),
+    "qdrants": Kind(None, "qdrant_server.QdrantServer", "qdrants://host:6333#documents"),
+    "chroma": Kind("chroma_store.open_folder", "chroma_store.open_server", "chroma:./folder#documents"),
+    "chromas": Kind(None, "chroma_store.open_server", "chromas://host:8000#documents"),
+    "lancedb": Kind("lancedb_store.LanceDBStore", None, "lancedb:./folder#documents"),
+    "pgvector": Kind(None, "pgvector_store.PgvectorStore", "pgvector://user@host/database?table=documents"),
+    "milvus": Kind("milvus_store.open_file", "milvus_store.open_server", "milvus:./file.db#documents"),
+    "milvuss": Kind(None, "milvus_store.open_server", "milvuss://host:19530#documents"),
+    "sqlite-vec": Kind("sqlite_vec_store.SqliteVecStore", None, "sqlite-vec:./file.db#documents"),
+    "duckdb": Kind("duckdb_store.DuckDBStore", None, "duckdb:./file.duckdb#documents"),
+    "redis": Kind(None, "redis_store.RedisStore", "redis://host:6379/0#documents:"),
+    "rediss": Kind(None, "redis_store.RedisStore", "rediss://host:6379/0#documents:"),
+    "faiss": Kind("faiss_store.FaissStore", None, "faiss:./index.faiss"),
 }
+# fmt: on
 
 
 def open_store(
