@@ -29,7 +29,6 @@ from unembed.identification.known_encoders import load_plain
 from unembed.model.bundled import BUNDLED
 from unembed.storage import write_json
 
-NAMES = ("minilm", "mpnet", "potion", "gte-small", "e5-small", "e5-small#query", "use-multilingual")
 NAMED = (Verdict.IDENTIFIED, Verdict.LIKELY)
 TEXT_ROWS = (8, 32)
 
@@ -66,8 +65,9 @@ class Held:
     def __init__(self, work: Path, seed: int) -> None:
         texts = json.loads((work / "texts.json").read_text())
         self.texts = {kind: own for kind, own in texts.items() if kind != "reference"}
-        self.vectors = {name: np.load(work / f"{name}.npz") for name in NAMES}
-        self.vectors = {name: {kind: own[kind] for kind in self.texts} for name, own in self.vectors.items()}
+        archives = {path.stem: np.load(path) for path in sorted(work.glob("*.npz"))}
+        self.vectors = {name: {kind: own[kind] for kind in self.texts} for name, own in archives.items()}
+        self.names = list(archives)
         self.rng = np.random.default_rng(seed)
 
     def draw(self, count: int) -> list[tuple[str, int]]:
@@ -85,7 +85,7 @@ class Held:
 def without_texts(held: Held, count: int) -> Iterator[Trial]:
     """One trial of every case, with `count` vectors."""
     rng = held.rng
-    for name in NAMES:
+    for name in held.names:
         own = held.of(name, held.draw(count))
         dimension = own.shape[1]
         rotation = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
@@ -105,7 +105,11 @@ def without_texts(held: Held, count: int) -> Iterator[Trial]:
             other = unit(held.of(name, held.draw(half)) @ rotation)
             mixed = np.concatenate([own[: count - half], other])
             yield Trial("half of it foreign", mixed, lambda found: found.verdict is Verdict.MIXED)
-            for second in NAMES:
+            yield Trial(
+                "two foreign ones", np.concatenate([unit(own[half:] @ rotation), own[:half][:, ::-1]]),
+                lambda found: found.verdict is Verdict.MIXED,
+            )  # fmt: skip
+            for second in held.names:
                 if base(second) != base(name) and held.of(second, held.draw(1)).shape[1] == dimension:
                     quarter = max(3, count // 4)
                     other = held.of(second, held.draw(quarter))
@@ -116,7 +120,7 @@ def without_texts(held: Held, count: int) -> Iterator[Trial]:
 
 
 def with_texts(held: Held, count: int) -> Iterator[Trial]:
-    for name in NAMES:
+    for name in held.names:
         rows = held.draw(count)
         own, texts = held.of(name, rows), [held.texts[kind][row] for kind, row in rows]
         shifted = held.draw(count)
@@ -162,7 +166,7 @@ def main() -> None:
     options = parser.parse_args()
 
     held, statistics = Held(options.work, options.seed), read_statistics()
-    loaded = {base(name): load_plain(base(name)) for name in NAMES} if options.texts else {}
+    loaded = {base(name): load_plain(base(name)) for name in held.names} if options.texts else {}
     tables: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
 

@@ -128,7 +128,7 @@ def _headline(found: Identification) -> str:
     return {
         Verdict.IDENTIFIED: f"Identified: {names}.",
         Verdict.LIKELY: f"Likely: {names}.",
-        Verdict.MIXED: f"Mixed: {names}{_rest(found)}.",
+        Verdict.MIXED: f"Mixed: {names or 'vectors of two encoders, neither known'}{_rest(found)}.",
         Verdict.WRONG_TEXTS: f"Wrong texts: the vectors are of {names}, but not of these texts.",
         Verdict.UNKNOWN: "Unknown: these vectors fit no encoder that could be compared. No claim.",
     }[found.verdict]
@@ -141,5 +141,7 @@ def _candidate(one: Candidate) -> str:
 
 
 def _rest(found: Identification) -> str:
+    if not found.candidates:
+        return ""
     rest = 1 - sum(one.share for one in found.candidates)
     return f", something else ({rest:.0%})" if rest > 0.005 else ""

@@ -60,10 +60,11 @@ def compare_statistics(unit: Floats, statistics: Sequence[EncoderStatistics]) ->
     least = np.array([[fit.least] for fit in fits])
     foreign = np.array([[fit.foreign] for fit in fits])
     best = np.where(scores > least, scores, -np.inf).argmax(axis=0)  # [n]
-    fitting = (scores > least).any(axis=0).tolist()  # [n]
+    fitting = np.asarray((scores > least).any(axis=0))  # [n]
     return StatisticalFit(
         rows=tuple(
-            _base(fits[at]) if fine else None for at, fine in zip(best.tolist(), fitting, strict=True)
+            _base(fits[at]) if fine else None
+            for at, fine in zip(best.tolist(), fitting.tolist(), strict=True)
         ),
         foreign=float((scores < foreign).all(axis=0).mean()),
         scores={fit.name: float(np.median(own)) for fit, own in zip(fits, scores, strict=True)},

@@ -17,7 +17,7 @@ from unembed.vectors.arrays import Floats
 # A vector that is embedded again differs by kernels and precision (1e-5), or by its rounding. Another
 # prefix, or one word less, makes more.
 SAME = {None: 0.9995, "float16": 0.9995, "bfloat16": 0.9995, "int8": 0.995, "binary": 2.0}
-# A text's own vector must be nearer than others' by this much, for what was done to the text to be searched.
+# A text's own vector must be nearer than others' by this share of the way to 1: the space is the right one.
 RELATED = 0.15
 FEW = 12  # rows on which preparations are tried
 PREPARED_SHARE = 0.3  # of them must match
@@ -56,7 +56,7 @@ class Comparison:
     @property
     def near(self) -> frozenset[int]:
         """Rows nearer to their own text than to others, if not the same: of the same space, at least."""
-        rows = np.flatnonzero(self.cosines - self.others > RELATED).tolist()
+        rows = np.flatnonzero(_nearer(self.cosines, self.others)).tolist()
         return frozenset(rows) - self.matched
 
     @property
@@ -81,7 +81,7 @@ def compare_texts(
         matches.append(Match(name, PLAIN.name, cut, tuple(rows.tolist()), float(np.median(own[rows]))))
     others = float(np.median(table[~np.eye(len(table), dtype=bool)])) if len(table) > 1 else 0.0
     # Rows of another encoder do not come nearer by any preparation: those that are near are tried.
-    near = left[own[left] - others > RELATED]
+    near = left[_nearer(own[left], others)]
     if len(near):
         matches += _prepared(encoder, name, cut, unit, texts, near, same)
     matched = {row for match in matches for row in match.rows}
@@ -129,6 +129,10 @@ def _embedded(encoder: Encoder, texts: Sequence[str], dimension: int) -> Floats:
     vectors = encoder.encode(texts)[:, :dimension]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(norms > 0, norms, 1), dtype=np.float32)
+
+
+def _nearer(own: Floats, others: float) -> NDArray[np.bool_]:
+    return np.asarray(own - others > RELATED * (1 - others))
 
 
 def _tokenizer(encoder: Encoder) -> Tokenizer | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from unembed.identification.compare_statistics import StatisticalFit
 from unembed.identification.compare_texts import Comparison
+from unembed.identification.two_clouds import TwoClouds
 from unembed.identification.verdict import Candidate, Verdict
 
 WHOLE = 0.95  # of the texts must give their vectors for one encoder to have made them all
@@ -25,14 +26,24 @@ class Decision:
 
 
 def decide(
-    fit: StatisticalFit, comparisons: Sequence[Comparison], compared_rows: Sequence[str | None]
+    fit: StatisticalFit,
+    comparisons: Sequence[Comparison],
+    compared_rows: Sequence[str | None],
+    clouds: TwoClouds | None = None,
 ) -> Decision:
     """`compared_rows` are those of `fit` whose texts were compared, in the order of the comparisons' rows."""
     if comparisons:
         decision = _by_texts(fit, comparisons, compared_rows)
         if decision is not None:
             return decision
-    return _by_statistics(fit)
+    decision = _by_statistics(fit)
+    if decision.verdict is Verdict.UNKNOWN and clouds is not None:
+        remark = (
+            f"The vectors lie in two clouds ({clouds.share:.0%} and {1 - clouds.share:.0%}; cosines above "
+            f"{clouds.within:.2f} inside, below {clouds.across:.2f} across): two encoders, neither known."
+        )
+        return Decision(Verdict.MIXED, (), False, remark)
+    return decision
 
 
 def _by_texts(

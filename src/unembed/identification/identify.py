@@ -17,6 +17,7 @@ from unembed.identification.encoder_statistics import EncoderStatistics, read_st
 from unembed.identification.evidence import describe_evidence
 from unembed.identification.known_encoders import load_plain, local_encoders
 from unembed.identification.number_format import all_unit, lengths, rounding
+from unembed.identification.two_clouds import two_clouds
 from unembed.identification.verdict import Identification
 from unembed.progress import Progress, SilentProgress
 from unembed.vectors.arrays import Floats, as_floats
@@ -62,7 +63,7 @@ def identify(
     to_embed = [texts[row] or "" for row, _ in chosen] if texts is not None else []
     places = [place for _, place in chosen]
     comparisons = _compare(unit[places], to_embed, encoders, fit, precision, progress or SilentProgress())
-    decision = decide(fit, comparisons, [fit.rows[place] for place in places])
+    decision = decide(fit, comparisons, [fit.rows[place] for place in places], two_clouds(unit))
     compared = len(places) if comparisons else 0
     chance, derived = confidence(decision.verdict, rows=compared or len(unit), texts=decision.by_texts)
     return Identification(

@@ -24,10 +24,11 @@ def rounding(vectors: Floats) -> str | None:
         return "int8"
     if _on_a_grid(vectors[:256]):
         return "int8"
-    if np.array_equal(vectors, vectors.astype(np.float16).astype(np.float32)):
-        return "float16"
+    # Before float16, which holds such short numbers as well.
     if not np.any(np.ascontiguousarray(vectors).view(np.uint32) & 0xFFFF):
         return "bfloat16"
+    if np.array_equal(vectors, vectors.astype(np.float16).astype(np.float32)):
+        return "float16"
     return None
 
 

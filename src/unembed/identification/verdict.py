@@ -41,7 +41,9 @@ class Identification:
     """Which encoder made the vectors, or that it is not known."""
 
     verdict: Verdict
-    encoder: str | None  # what load_encoder() takes; of the largest share where they are mixed
+    encoder: (
+        str | None
+    )  # what load_encoder() takes; of the largest share where they are mixed; None: not known
     candidates: tuple[Candidate, ...]  # those that fit, by share
     confidence: float  # that the verdict is right, 0 to 1; 0 where nothing is claimed
     sure: str  # the same in words: "certain", "very likely", ..., "no claim"
@@ -55,5 +57,5 @@ class Identification:
 
     @property
     def claimed(self) -> bool:
-        """Whether an encoder is named at all."""
+        """Whether anything is said of what made the vectors."""
         return self.verdict is not Verdict.UNKNOWN

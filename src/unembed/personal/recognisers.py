@@ -56,6 +56,13 @@ PATTERNS: dict[str, tuple[tuple[str, float], ...]] = {
         (r"\b[A-Z]{2}[ ]\d{5}(?:-\d{4})?\b", 0.6),  # a state and its postcode
         (r"(?<=\bzip )\d{5}\b|(?<=\bzip code )\d{5}\b|(?<=\bpostcode )\d{4,6}\b", 0.6),
     ),
+    # By shape alone, where presidio asks for a valid number: an invented or mistyped one tells as much.
+    "PHONE_NUMBER": (
+        (r"(?<![\w+])(?:\+?1[ .-]?)?\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?:[ ]?x\d{1,5})?\b", 0.5),
+        (r"(?<!\w)\+\d{1,3}(?:[ .()-]{0,2}\d){7,12}\b", 0.5),
+    ),
+    "CREDIT_CARD": ((r"(?<![\w-])\d{4}([ -])\d{4}\1\d{4}\1\d{4}(?![\w-])", 0.5),),
+    "IBAN_CODE": ((r"\b[A-Z]{2}\d{2}(?:[ ]?[A-Z\d]{4}){3,7}(?:[ ]?[A-Z\d]{1,3})?\b", 0.5),),
     "NUMBER": ((_NUMBER, 0.4),),
 }
 
