@@ -3,10 +3,11 @@
     python benchmarks/audit_calibration.py --corpora corpora --benchmarks benchmarks-data
     python benchmarks/audit_calibration.py --model runs/mine --texts 40 --guided 8
 
-It is made on texts of several kinds that the split holds out from training (KIND.txt.gz, one a line), and tested
-on other kinds: STS-B sentences, claims and Wikipedia sentences of Climate-FEVER, SciFact claims, sentences with
-personal data. Prints expected against observed shares, and writes calibration.json into the model's folder. Whether
-a vector is of a long text is fitted on sentences that are joined, and tested on abstracts and articles.
+It is made on texts of several kinds that the split holds out from training (KIND.txt.gz, one a line), and
+tested on other kinds: STS-B sentences, claims and Wikipedia sentences of Climate-FEVER, SciFact claims,
+sentences with personal data. Prints expected against observed shares, and writes calibration.json into the
+model's folder. Whether a vector is of a long text is fitted on sentences that are joined, and tested on
+abstracts and articles.
 
 A new model needs a new calibration: the file carries the model's digest, and an audit refuses another one's.
 """
@@ -79,9 +80,8 @@ def benchmark_texts(folder: Path) -> dict[str, list[str]]:
     """Kinds of text that nothing here was trained on."""
 
     def lines(path: Path) -> list[dict[str, str]]:
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as file:
-            return [json.loads(line) for line in file]
+        plain = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        return [json.loads(line) for line in plain.decode().splitlines()]
 
     with (folder / "stsb" / "test.tsv").open(encoding="utf-8") as file:
         pairs = [row[1:] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
@@ -159,7 +159,9 @@ def joined(texts: list[str], seed: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", help="folder of the model; default: the bundled one")
-    parser.add_argument("--corpora", type=Path, required=True, help="folder with en_short.txt.gz, en_everyday/KIND.txt.gz")
+    parser.add_argument(
+        "--corpora", type=Path, required=True, help="folder with en_short.txt.gz, en_everyday/KIND.txt.gz"
+    )
     parser.add_argument("--benchmarks", type=Path, required=True, help="folder with stsb, scifact, ...")
     parser.add_argument("--texts", type=int, default=60, help="texts per kind")
     parser.add_argument("--guided", type=int, default=10, help="of these, attacked with the encoder; 0: none")
@@ -194,17 +196,24 @@ def main() -> None:
         for kind, one in tested.items():
             results.append(
                 Tested(
-                    kind=kind, n=len(one.x[name]),
-                    expected_exact=float(exact(one.x[name]).mean()), observed_exact=float(one.exact[name].mean()),
-                    expected_f1=float(f1(one.x[name]).mean()), observed_f1=float(one.f1[name].mean()),
+                    kind=kind,
+                    n=len(one.x[name]),
+                    expected_exact=float(exact(one.x[name]).mean()),
+                    observed_exact=float(one.exact[name].mean()),
+                    expected_f1=float(f1(one.x[name]).mean()),
+                    observed_f1=float(one.f1[name].mean()),
                 )
-            )  # fmt: skip
+            )
         attackers[name] = AttackerCalibration(n=len(x), exact=exact, f1=f1, tested=tuple(results))
         print(f"\n{name}: made on {len(x)} texts; expected and observed of other kinds")
-        print("| kind | n | exact, expected | exact, observed | F1, expected | F1, observed |\n|---|---|---|---|---|---|")
+        print(
+            "| kind | n | exact, expected | exact, observed | F1, expected | F1, observed "
+            "|\n|---|---|---|---|---|---|"
+        )
         for one_kind in results:
             print(
-                f"| {one_kind.kind} | {one_kind.n} | {one_kind.expected_exact:.1%} | {one_kind.observed_exact:.1%} "
+                f"| {one_kind.kind} | {one_kind.n} | {one_kind.expected_exact:.1%} | "
+                f"{one_kind.observed_exact:.1%} "
                 f"| {one_kind.expected_f1:.1%} | {one_kind.observed_f1:.1%} |"
             )
 
@@ -214,7 +223,10 @@ def main() -> None:
     x = length_features(inverter, inverter.encode([*short, *long]))
     is_long = Logistic.fit(LONG, x, np.array([0.0] * len(short) + [1.0] * len(long)))
     long_tested = []
-    print("\nlong or not, by the vector alone; called long:\n| kind | n | long | called long |\n|---|---|---|---|")
+    print(
+        "\nlong or not, by the vector alone; called long:\n| kind | n | long | called long "
+        "|\n|---|---|---|---|"
+    )
     draw = random.Random(args.seed)
     shown = {kind: short_ones(inverter, texts, args.texts, 1) for kind, texts in tests.items()}
     shown |= {kind: draw.sample(texts, args.texts) for kind, texts in longer.items()}

@@ -52,6 +52,6 @@ class UnavailableError(UnembedError):
 
 
 class FindingsError(UnembedError):
-    """An audit did its work and found more than is allowed: not a failure of the audit, but of what it looked at."""
+    """An audit did its work, and what it looked at gives away more than is allowed."""
 
     exit_code = 7

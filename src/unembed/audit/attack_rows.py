@@ -1,4 +1,6 @@
-"""`rows.jsonl`: one line per attacked row and attacker, appended as it is done; every figure comes from it."""
+"""`rows.jsonl`: one line per attacked row and attacker, appended as it is done; every figure comes from
+it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class AttackLog(JsonRowLog[AttackRow]):
         return sorted((row for row in self.rows if row.attacker == attacker), key=lambda row: row.target)
 
     def replace(self, rows: Sequence[AttackRow]) -> None:
-        """Write the file anew: the same rows, with what was measured and without what was asked not to stay."""
+        """Write the file anew: the same rows, with what was measured and without what was asked not to
+        stay.
+        """
         self.close()
         with atomic_write(self.path) as file:
             for row in rows:

@@ -109,7 +109,7 @@ class WithEncoder(_WithModel):
         except UnembedError as error:
             return error.message
         if entry.kind == "api":
-            return f"Every guess would be sent to a paid endpoint. Allow it: --attackers encoder (--encoder {name})"
+            return "Every guess would be sent to a paid endpoint. Allow it with --attackers encoder."
         return f"The encoder is not on this machine ({entry.where})."
 
     def targets(self, case: Case) -> list[int]:
@@ -145,6 +145,10 @@ class WithPairs:
             )
         if isinstance(case.chosen.base.checkpoint, AdaptedCheckpoint):
             return "The model is an adapter itself; only the model that it was made of can be adapted."
+        try:
+            _ = case.chosen.base.encoder  # embeds the same texts, to fit the map
+        except UnembedError as error:
+            return error.message
         return None
 
     def targets(self, case: Case) -> list[int]:
@@ -162,9 +166,10 @@ class WithPairs:
         texts = [row.text or "" for row in rows]
         vectors = np.stack([row.vector for row in rows])
         base = case.chosen.base
+        unit = bool(np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3))
         info = EncoderInfo(
             name=case.chosen.finding.name or "unknown", dimension=vectors.shape[1], pooling="unknown",
-            max_tokens=None, licence="unknown", normalised=bool(np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)),
+            max_tokens=None, licence="unknown", normalised=unit,
             source="pairs of the audited store", digest=digest_json(texts),
         )  # fmt: skip
         pairs = Pairs(texts, vectors, info.digest)
@@ -199,4 +204,3 @@ def make_attackers(names: Sequence[str]) -> list[Attacker]:
     """The attackers of these names, the weakest first."""
     every: tuple[Attacker, ...] = (VectorsOnly(), WithSurrogate(), WithEncoder(), WithPairs())
     return [one for one in every if one.name in names]
-

@@ -42,7 +42,9 @@ class AuditConfig(BaseModel):
         200, ge=1, description="Encoder calls per vector of the attacker who has the encoder, at most."
     )
     guided_samples: int = Field(
-        40, gt=0, description="Rows that this attacker is given: the first of the sample; he takes seconds a row."
+        40,
+        gt=0,
+        description="Rows that this attacker is given: the first of the sample; he takes seconds a row.",
     )
     pairs: int = Field(
         2000, ge=50, description="Texts with their vectors that the attacker with pairs has, at most."
@@ -54,7 +56,8 @@ class AuditConfig(BaseModel):
         "[default: a list price, where it is known]",
     )
     canaries: Path | None = Field(
-        None, description="Planted sentences with secrets, as 'unembed canary' writes them: did they come back?"
+        None,
+        description="Planted sentences with secrets, as 'unembed canary' writes them: did they come back?",
     )
     fail_over: tuple[str, ...] = Field(
         (), description="Thresholds that must not be exceeded, e.g. exact=0.05,f1=0.5,pii=0.01,canary=0."
@@ -70,7 +73,9 @@ class AuditConfig(BaseModel):
     @field_validator("attackers")
     @classmethod
     def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        wanted = tuple(dict.fromkeys(part.strip() for name in names for part in name.split(",") if part.strip()))
+        wanted = tuple(
+            dict.fromkeys(part.strip() for name in names for part in name.split(",") if part.strip())
+        )
         if wanted == ("all",):
             return ATTACKERS
         for name in wanted:

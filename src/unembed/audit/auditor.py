@@ -61,9 +61,7 @@ def open_audit(address: str, config: AuditConfig, *, trust_remote_code: bool = F
     """Open everything, so that what is mistyped is an error before anything is read."""
     canaries = tuple(read_canaries(config.canaries)) if config.canaries is not None else ()
     baseline = read_audit(config.baseline) if config.baseline is not None else None
-    store = open_store(
-        address, vector=config.vector, text_field=config.text_field, timeout=config.timeout
-    )
+    store = open_store(address, vector=config.vector, text_field=config.text_field, timeout=config.timeout)
     base = Inverter.from_pretrained(config.model, trust_remote_code=trust_remote_code)
     return Opened(store, base, canaries, baseline)
 
@@ -84,8 +82,9 @@ def audit(
         >>> report.headline, report.gate.passed
         >>> report.attackers[0].measure("exact").leaked  # value, low, high, n
 
-    `fields` are those of `AuditConfig`, on top of `config`. The report goes to `output` as HTML, JSON, Markdown, JUnit
-    and SARIF. Ctrl-C ends the attacks, not the audit: its report says how far they got, and the same call goes on.
+    `fields` are those of `AuditConfig`, on top of `config`. The report goes to `output` as HTML, JSON,
+    Markdown, JUnit and SARIF. Ctrl-C ends the attacks, not the audit: its report says how far they got, and
+    the same call goes on.
     """
     config = settings_from(AuditConfig, config, fields)
     tell = announce or (lambda text: None)
@@ -138,7 +137,15 @@ def _audit(
         reasons = {one.name: one.obstacle(case) if case.targets else _nothing(case) for one in attackers}
         ending, error = _run(attackers, reasons, case, log, quiet=quiet)
         report, rows = summarise_audit(
-            case, sample, log, attackers, reasons, ending, opened.baseline, given=len(opened.canaries), quiet=quiet
+            case,
+            sample,
+            log,
+            attackers,
+            reasons,
+            ending,
+            opened.baseline,
+            given=len(opened.canaries),
+            quiet=quiet,
         )
         write_formats(folder, report)
         if ending.status == "complete":
@@ -175,4 +182,3 @@ def _nothing(case: Case) -> str:
 
 def _encoder_sentence(name: str | None, sure: str) -> str:
     return f"The encoder: {name} ({sure})." if name else f"The encoder is not known ({sure})."
-

@@ -101,7 +101,10 @@ class AttackerCalibration(BaseModel):
     def error(self, measure: str) -> float:
         """How far expected and observed lie apart over all tested kinds, at most."""
         return max(
-            (abs(getattr(one, f"expected_{measure}") - getattr(one, f"observed_{measure}")) for one in self.tested),
+            (
+                abs(getattr(one, f"expected_{measure}") - getattr(one, f"observed_{measure}"))
+                for one in self.tested
+            ),
             default=1.0,
         )
 
@@ -125,11 +128,14 @@ class Calibration(BaseModel):
     format: int = FORMAT
     model: str = Field(description="Digest of the model and its surrogate.")
     made_on: dict[str, int] = Field(description="Kinds of text, and how many of each.")
-    attackers: dict[str, AttackerCalibration] = Field(description="By attacker; with '+encoder' its cosine too.")
+    attackers: dict[str, AttackerCalibration] = Field(
+        description="By attacker; with '+encoder' its cosine too."
+    )
     long: Logistic | None
     long_tested: tuple[LongTested, ...] = ()
     words: dict[str, float] = Field(
-        default_factory=dict, description="Precision of the likeliest words of long texts, by k, where tested."
+        default_factory=dict,
+        description="Precision of the likeliest words of long texts, by k, where tested.",
     )
 
     def of(self, attacker: str, *, with_encoder: bool) -> AttackerCalibration | None:

@@ -110,6 +110,8 @@ def make_case(
         calibration=calibration,
         targets=tuple(targets),
         long=tuple(row for row, long in zip(there, is_long, strict=True) if long),
-        others=tuple(row for row in sample.others if len(row.vector) == dimension and np.isfinite(row.vector).all()),
+        others=tuple(
+            row for row in sample.others if len(row.vector) == dimension and np.isfinite(row.vector).all()
+        ),
         summary=summary,
     )

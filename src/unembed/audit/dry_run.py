@@ -90,7 +90,11 @@ def forecast(address: str, config: AuditConfig, *, trust_remote_code: bool = Fal
         opened.store.close()
     half = max(1, len(rows) // 2)
     sample = SampledStore(
-        store=summary_fields(info), rows=tuple(rows[:half]), others=tuple(rows[half:]), planted=(), metadata={}
+        store=summary_fields(info),
+        rows=tuple(rows[:half]),
+        others=tuple(rows[half:]),
+        planted=(),
+        metadata={},
     )
     chosen = choose_model(sample, config, opened.base)
     case = make_case(sample, chosen, config, load_calibration(opened.base.checkpoint))
@@ -126,7 +130,10 @@ def _forecast(attacker: Attacker, case: Case, drawn: int, there: int) -> Attacke
         reason = None  # the few rows that were read are not all that there are
     if reason is not None or not case.targets:
         return AttackerForecast(
-            name=attacker.name, title=attacker.title, possible=False, reason=reason or "No row can be attacked."
+            name=attacker.name,
+            title=attacker.title,
+            possible=False,
+            reason=reason or "No row can be attacked.",
         )
     share = case.summary.short / max(1, case.summary.short + case.summary.long)
     vectors = round(share * drawn)

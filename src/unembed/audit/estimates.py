@@ -1,4 +1,6 @@
-"""Where the store has no texts: how near the recovered texts come, and how many are right by the calibration."""
+"""Where the store has no texts: how near the recovered texts come, and how many are right by the
+calibration.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def estimate_right(case: Case, rows: Sequence[AttackRow]) -> Estimate | None:
         exact=_widened(calibrated.exact(x), calibrated, "exact", seed),
         f1=_widened(calibrated.f1(x), calibrated, "f1", seed),
         cosine=cosine,
-        basis=f"a calibration on {calibrated.n} texts of {len(case.calibration.made_on)} kinds; intervals are "
+        basis=f"a calibration on {calibrated.n} texts of {len(case.calibration.made_on)} kinds; intervals "
+        f"are "
         f"widened by its largest error on kinds that it was not made on ({kinds})",
     )
 

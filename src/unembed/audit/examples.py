@@ -1,4 +1,6 @@
-"""Some rows as an attacker sees them, evenly from the best to the worst; words under blocks unless asked for."""
+"""Some rows as an attacker sees them, evenly from the best to the worst; words under blocks unless asked
+for.
+"""
 
 from __future__ import annotations
 

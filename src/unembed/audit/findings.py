@@ -12,7 +12,13 @@ from unembed.audit.attack_rows import AttackRow
 from unembed.audit.audit_report import Floor, Measure, PersonalKind
 from unembed.audit.case import Case
 from unembed.audit.floors_of_rows import nearest_texts, shuffled
-from unembed.audit.shares import difference_figure, mean_figure, pooled_difference, pooled_figure, share_figure
+from unembed.audit.shares import (
+    difference_figure,
+    mean_figure,
+    pooled_difference,
+    pooled_figure,
+    share_figure,
+)
 from unembed.canaries import canary_hits
 from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
@@ -46,7 +52,9 @@ def find(case: Case, rows: Sequence[AttackRow], entities: Entities | None) -> Fi
     personal: tuple[PersonalKind, ...] = ()
     if usual and case.with_texts:
         compared = _Compared(case, usual)
-        exact = compared.measure("exact", "Word for word", lambda t, r: float(exact_match(t, r)), share_figure)
+        exact = compared.measure(
+            "exact", "Word for word", lambda t, r: float(exact_match(t, r)), share_figure
+        )
         f1 = compared.measure("f1", "Words in common (token F1)", compared.f1, mean_figure)
         measures += [exact[0], f1[0]]
         for row, is_exact, value in zip(usual, exact[1], f1[1], strict=True):
@@ -88,7 +96,9 @@ class _Compared:
         """The mean over some other rows of what is found of row i in their recovered texts.  # [n]"""
         if not len(self.others):
             return None
-        values = [[value(row, self.found[other]) for row, other in enumerate(turn)] for turn in self.others.tolist()]
+        values = [
+            [value(row, self.found[other]) for row, other in enumerate(turn)] for turn in self.others.tolist()
+        ]
         out: Doubles = np.mean(np.array(values, dtype=np.float64), axis=0)
         return out
 
@@ -148,7 +158,9 @@ def _personal(
         chance = compared.shuffled_values(lambda row, text: _whole(wanted[row], text))
         nearest = np.zeros(len(rows))
         if compared.nearest is not None:
-            nearest = np.array([_whole(some, text) for some, text in zip(wanted, compared.nearest, strict=True)])
+            nearest = np.array(
+                [_whole(some, text) for some, text in zip(wanted, compared.nearest, strict=True)]
+            )
         total = np.array([len(some) for some in wanted], dtype=np.float64)
         return whole, part, total, np.zeros(len(rows)) if chance is None else chance, nearest
 
@@ -169,7 +181,9 @@ def _personal(
         )
     whole, _, total, chance, nearest = tally(None)
     highest = max(chance, nearest, key=lambda values: float(values.sum()))
-    floors = [Floor(name="shuffled", label=FLOOR_LABELS["shuffled"], figure=pooled_figure(chance, total, seed=seed))]
+    floors = [
+        Floor(name="shuffled", label=FLOOR_LABELS["shuffled"], figure=pooled_figure(chance, total, seed=seed))
+    ]
     if compared.nearest is not None:
         near = pooled_figure(nearest, total, seed=seed)
         floors.append(Floor(name="nearest", label=FLOOR_LABELS["nearest"], figure=near))

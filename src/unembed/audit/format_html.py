@@ -29,7 +29,8 @@ def to_html(report: AuditReport) -> str:
             _listed("Limits", report.limits),
             _identifiers(report),
             _settings(report),
-            f"<footer>Made by unembed {escape(report.unembed)}, {escape(report.created)}. Figures are shares with 95 % "
+            f"<footer>Made by unembed {escape(report.unembed)}, {escape(report.created)}. Figures are shares "
+            f"with 95 % "
             "intervals. The same figures stand in report.json.</footer>",
         )
     )
@@ -38,7 +39,8 @@ def to_html(report: AuditReport) -> str:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src '
+        "'unsafe-inline'\">"
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>{body}</body></html>\n"
     )
 
@@ -64,4 +66,6 @@ def _settings(report: AuditReport) -> str:
         "sample": report.sample.model_dump(mode="json"),
     }
     text = escape(json.dumps(shown, indent=1, ensure_ascii=False))
-    return f"<details><summary>Settings, encoder, model and sample, in full</summary><pre>{text}</pre></details>"
+    return (
+        f"<details><summary>Settings, encoder, model and sample, in full</summary><pre>{text}</pre></details>"
+    )

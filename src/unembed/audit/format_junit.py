@@ -1,4 +1,6 @@
-"""The report as JUnit XML: a suite per attacker, a test case per measure, a failure per finding of the gate."""
+"""The report as JUnit XML: a suite per attacker, a test case per measure, a failure per finding of the
+gate.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ def to_junit(report: AuditReport) -> str:
     """What CI servers show as test results."""
     suites = [_suite(report, one) for one in report.attackers]
     counts = {
-        name: str(sum(int(suite.get(name, "0")) for suite in suites)) for name in ("tests", "failures", "skipped")
+        name: str(sum(int(suite.get(name, "0")) for suite in suites))
+        for name in ("tests", "failures", "skipped")
     }
     root = ET.Element("testsuites", {"name": "unembed audit", **counts, "errors": "0"})
     root.extend(suites)
@@ -28,17 +31,21 @@ def _suite(report: AuditReport, attacker: AttackerResult) -> ET.Element:
             {"classname": f"unembed.audit.{attacker.name}", "name": f"{measure.name}: {measure.label}"},
         )
         failed = [
-            one for one in report.gate.findings if (one.attacker, one.measure) == (attacker.name, measure.name)
+            one
+            for one in report.gate.findings
+            if (one.attacker, one.measure) == (attacker.name, measure.name)
         ]
         for finding in failed:
             ET.SubElement(case, "failure", {"message": _clean(finding.says), "type": "leakage"})
-        ET.SubElement(case, "system-out").text = (
-            f"came back {cell(measure.figure)}, leaked {cell(measure.leaked)}, n = {measure.figure.n}"
-        )
+        ET.SubElement(
+            case, "system-out"
+        ).text = f"came back {cell(measure.figure)}, leaked {cell(measure.leaked)}, n = {measure.figure.n}"
         cases.append(case)
     if attacker.status != "measured" or not cases:
         case = ET.Element("testcase", {"classname": f"unembed.audit.{attacker.name}", "name": "attack"})
-        reason = attacker.reason or (attacker.estimate.basis if attacker.estimate else "nothing to compare with")
+        reason = attacker.reason or (
+            attacker.estimate.basis if attacker.estimate else "nothing to compare with"
+        )
         ET.SubElement(case, "skipped", {"message": _clean(reason)})
         cases.append(case)
     suite = ET.Element(

@@ -17,8 +17,8 @@ def to_markdown(report: AuditReport) -> str:
     lines += [
         f"- Store: {store.kind}, {_count(store.count)} rows of {store.dimension} dimensions ({store.dtype})",
         f"- Encoder: {known} ({report.encoder.verdict}; {report.encoder.sure})",
-        f"- Sample: {sample.drawn} rows by seed {sample.seed}; {sample.short} attacked, {sample.long} too long for that"
-        + (f", {sample.other_encoder} of another encoder" if sample.other_encoder else ""),
+        f"- Sample: {sample.drawn} rows by seed {sample.seed}; {sample.short} attacked, {sample.long} too "
+        f"long for that" + (f", {sample.other_encoder} of another encoder" if sample.other_encoder else ""),
         "",
         *_attackers(report),
         *_personal(report),
@@ -59,7 +59,11 @@ def _attackers(report: AuditReport) -> list[str]:
         if one.estimate is not None:
             estimate = one.estimate
             right = f"about {cell(estimate.exact)} right word for word, token F1 {cell(estimate.f1)}; "
-            near = f" Cosine of the texts embedded again: {estimate.cosine.value:.3f}." if estimate.cosine else ""
+            near = (
+                f" Cosine of the texts embedded again: {estimate.cosine.value:.3f}."
+                if estimate.cosine
+                else ""
+            )
             said = right if estimate.exact is not None else ""
             lines += [f"- {one.title} ({one.n} vectors): {said}{estimate.basis}.{near}"]
         elif one.status != "measured":
@@ -108,7 +112,8 @@ def _long(report: AuditReport) -> list[str]:
             "|---|---|---|---|---|",
         ]
         lines += [
-            f"| {one.k} | {cell(one.precision)} | {cell(one.recall)} | {cell(one.floor_precision)} | {cell(one.leaked)} |"
+            f"| {one.k} | {cell(one.precision)} | {cell(one.recall)} | {cell(one.floor_precision)} | "
+            f"{cell(one.leaked)} |"
             for one in long.words
         ]
         lines.append("")

@@ -36,11 +36,16 @@ def to_sarif(report: AuditReport) -> str:
                 "rules": [_rule(report, name) for name in RULES],
             }
         },
-        "invocations": [{"executionSuccessful": report.status == "complete", "endTimeUtc": _utc(report.created)}],
+        "invocations": [
+            {"executionSuccessful": report.status == "complete", "endTimeUtc": _utc(report.created)}
+        ],
         "results": results,
         "properties": {"headline": report.headline, "gatePassed": report.gate.passed},
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+        + "\n"
+    )
 
 
 def _rule(report: AuditReport, name: str) -> dict[str, Any]:
@@ -64,7 +69,8 @@ def _result(report: AuditReport, attacker: AttackerResult, measure: Measure) -> 
         "ruleIndex": list(RULES).index(measure.name),
         "level": "error" if failed else "warning",
         "message": {
-            "text": f"{attacker.title}: {measure.label.lower()}, {cell(measure.figure)} of n = {measure.figure.n}; "
+            "text": f"{attacker.title}: {measure.label.lower()}, {cell(measure.figure)} of n = "
+            f"{measure.figure.n}; "
             f"at least {share(surely(measure))} more than could be guessed."
         },
         "locations": [
@@ -73,7 +79,9 @@ def _result(report: AuditReport, attacker: AttackerResult, measure: Measure) -> 
                     "artifactLocation": {"uri": quote(store.address, safe="/:@?=&.#-_~")},
                     "region": {"startLine": 1},
                 },
-                "logicalLocations": [{"name": place, "fullyQualifiedName": f"{store.kind}:{place}", "kind": "resource"}],
+                "logicalLocations": [
+                    {"name": place, "fullyQualifiedName": f"{store.kind}:{place}", "kind": "resource"}
+                ],
             }
         ],
         # The same weakness of the same store is one alert, run after run.

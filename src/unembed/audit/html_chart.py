@@ -45,7 +45,9 @@ def bar_chart(bars: Sequence[Bar], title: str) -> str:
     for tick in (0, 25, 50, 75, 100):
         x = _x(tick / 100)
         parts.append(f'<line x1="{x:.1f}" y1="2" x2="{x:.1f}" y2="{bottom}" stroke="var(--line)"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle" class="faint">{tick} %</text>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle" class="faint">{tick} %</text>'
+        )
     for number, bar in enumerate(bars):
         parts.append(_bar(bar, number * ROW + ROW / 2 + 2))
     return "".join([*parts, "</svg>"])
@@ -56,22 +58,26 @@ def _bar(bar: Bar, middle: float) -> str:
     top = middle - BAR / 2
     parts = [
         f'<text x="{LEFT - 14}" y="{middle + 4.5:.1f}" text-anchor="end">{escape(bar.label)}</text>',
-        f'<rect x="{LEFT}" y="{top:.1f}" width="{SCALE * value:.1f}" height="{BAR}" rx="3" fill="var(--bad)" opacity=".82"/>',
+        f'<rect x="{LEFT}" y="{top:.1f}" width="{SCALE * value:.1f}" height="{BAR}" rx="3" fill="var(--bad)" '
+        f'opacity=".82"/>',
     ]
     for floor in bar.floors:
         x = _x(min(1.0, max(0.0, floor.value)))
         parts.append(
-            f'<line x1="{x:.1f}" y1="{top - 4:.1f}" x2="{x:.1f}" y2="{top + BAR + 4:.1f}" stroke="var(--floor)" '
+            f'<line x1="{x:.1f}" y1="{top - 4:.1f}" x2="{x:.1f}" y2="{top + BAR + 4:.1f}" '
+            f'stroke="var(--floor)" '
             f'stroke-width="4"><title>floor {share(floor.value)}</title></line>'
         )
     if bar.figure.low is not None and bar.figure.high is not None:
         low, high = _x(max(0.0, bar.figure.low)), _x(min(1.0, bar.figure.high))
         parts.append(
-            f'<path d="M{low:.1f} {middle:.1f}H{high:.1f}M{low:.1f} {middle - 5:.1f}v10M{high:.1f} {middle - 5:.1f}v10" '
+            f'<path d="M{low:.1f} {middle:.1f}H{high:.1f}M{low:.1f} {middle - 5:.1f}v10M{high:.1f} '
+            f'{middle - 5:.1f}v10" '
             'stroke="var(--ink)" stroke-width="1.6" fill="none"/>'
         )
     x = LEFT + SCALE + 14
-    shown = f'<tspan font-weight="650">{share(bar.figure.value)}</tspan> <tspan class="faint">{interval(bar.figure)}</tspan>'
+    value_text = f'<tspan font-weight="650">{share(bar.figure.value)}</tspan>'
+    shown = f'{value_text} <tspan class="faint">{interval(bar.figure)}</tspan>'
     if bar.note:
         parts.append(f'<text x="{x}" y="{middle - 3:.1f}">{shown}</text>')
         parts.append(f'<text x="{x}" y="{middle + 13:.1f}" class="faint">{escape(bar.note)}</text>')

@@ -10,9 +10,12 @@ from unembed.audit.figure_text import cell, cost, share
 from unembed.audit.html_chart import Bar, bar_chart, measure_bars
 
 _LEGEND = (
-    '<p class="legend"><span><i style="width:1.4rem;height:.8rem;background:var(--bad);border-radius:2px"></i>came back'
-    '</span><span><i style="width:1.4rem;height:2px;background:var(--ink);vertical-align:.25em"></i>95 % interval</span>'
-    '<span><i style="width:4px;height:1rem;background:var(--floor)"></i>floors: the same with another row\'s vector; '
+    '<p class="legend"><span><i '
+    'style="width:1.4rem;height:.8rem;background:var(--bad);border-radius:2px"></i>came back'
+    '</span><span><i style="width:1.4rem;height:2px;background:var(--ink);vertical-align:.25em"></i>95 % '
+    "interval</span>"
+    '<span><i style="width:4px;height:1rem;background:var(--floor)"></i>floors: the same with another row\'s '
+    "vector; "
     "nearest other text of the collection</span></p>"
 )
 
@@ -27,7 +30,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], numbers: frozenset
 
     def line(cells: Iterable[str], name: str) -> str:
         return tag(
-            "tr", "".join(tag(name, one, "n" if column in numbers else "") for column, one in enumerate(cells))
+            "tr",
+            "".join(tag(name, one, "n" if column in numbers else "") for column, one in enumerate(cells)),
         )
 
     body = "".join(line(row, "td") for row in rows)
@@ -42,7 +46,9 @@ def header(report: AuditReport) -> str:
         badges.append(tag("span", "not complete", "badge warn"))
     if report.gate.thresholds or report.gate.baseline:
         passed = report.gate.passed
-        badges.append(tag("span", "gate passed" if passed else "gate failed", f"badge {'good' if passed else 'bad'}"))
+        badges.append(
+            tag("span", "gate passed" if passed else "gate failed", f"badge {'good' if passed else 'bad'}")
+        )
     place = store.address if store.collection is None or store.collection in store.address else (
         f"{store.address}, collection {store.collection}"
     )  # fmt: skip
@@ -62,7 +68,11 @@ def tiles(report: AuditReport) -> str:
     sorted_out = [f"{sample.short:,} attacked"]
     sorted_out += [f"{sample.long:,} too long for that"] if sample.long else []
     sorted_out += [f"{sample.other_encoder:,} of another encoder"] if sample.other_encoder else []
-    sorted_out += [f"{sample.without_text + sample.unusable:,} unusable"] if sample.without_text + sample.unusable else []
+    sorted_out += (
+        [f"{sample.without_text + sample.unusable:,} unusable"]
+        if sample.without_text + sample.unusable
+        else []
+    )
     shown = [
         (count, f"rows in the store ({store.kind}, {store.dimension} × {store.dtype})"),
         (f"{sample.drawn:,}", "rows drawn at random: " + ", ".join(sorted_out)),
@@ -72,7 +82,11 @@ def tiles(report: AuditReport) -> str:
         shown.append((f"{report.personal.total:,}", "pieces of personal data in the attacked texts"))
     elif not sample.with_texts:
         shown.append(("no texts", "in the store: shares are estimates"))
-    return tag("div", "".join(tag("div", f"<b>{escape(a)}</b><span>{escape(b)}</span>", "tile") for a, b in shown), "tiles")
+    return tag(
+        "div",
+        "".join(tag("div", f"<b>{escape(a)}</b><span>{escape(b)}</span>", "tile") for a, b in shown),
+        "tiles",
+    )
 
 
 def overview(report: AuditReport) -> str:
@@ -101,7 +115,9 @@ def _attacker(one: AttackerResult) -> str:
     paid = cost(one.encoder_calls, one.n, one.dollars, one.seconds_per_vector)
     about += f" Cost: {escape(paid)}. n = {one.n}.</p>"
     if one.status == "interrupted":
-        about += f"<p><span class='badge warn'>{one.n} of {one.wanted} rows</span>{escape(one.reason or '')}</p>"
+        about += (
+            f"<p><span class='badge warn'>{one.n} of {one.wanted} rows</span>{escape(one.reason or '')}</p>"
+        )
     if one.measures:
         about += bar_chart(measure_bars(one.measures), f"What came back: {one.title}") + _LEGEND
     if one.estimate is not None:
@@ -119,7 +135,7 @@ def _estimate(one: AttackerResult) -> str:
         bars.append(Bar("Words in common (estimate)", found.f1))
     near = ""
     if found.cosine is not None:
-        near = f"<p>Recovered texts, embedded again, have a cosine of {found.cosine.value:.3f} to the store's vectors.</p>"
+        near = f"<p>The texts, embedded again: cosine {found.cosine.value:.3f} to the store's vectors.</p>"
     chart = bar_chart(bars, f"Estimates: {one.title}") if bars else ""
     return f"{chart}{near}<p class='soft'>Basis: {escape(found.basis)}.</p>"
 
@@ -131,7 +147,10 @@ def personal(report: AuditReport) -> str:
         return ""
     title = "<h2>Personal data</h2>"
     if found.reason is not None:
-        return tag("section", title + tag("div", f"<p><b>Not looked for.</b> {escape(found.reason)}</p>", "card skipped"))
+        return tag(
+            "section",
+            title + tag("div", f"<p><b>Not looked for.</b> {escape(found.reason)}</p>", "card skipped"),
+        )
     who = [one for one in report.attackers if one.personal]
     if not who:
         return tag("section", title + tag("div", "<p>None was found in the attacked texts.</p>", "card"))
@@ -149,11 +168,12 @@ def personal(report: AuditReport) -> str:
             hot = mine.leaked.low is not None and mine.leaked.low > 0
             extra = [f"{mine.part} in part"] if mine.part else []
             extra += [f"{mine.guessed:g} by a floor"] if mine.guessed else []
-            note = f'<br><small>{", ".join(extra)}</small>' if extra else ""
+            note = f"<br><small>{', '.join(extra)}</small>" if extra else ""
             cells.append((tag("span", text, "hot") if hot else text) + note)
         rows.append(cells)
     note = (
-        f"<p class='soft'>Pieces that came back whole; red where the 95 % interval of what leaked is above zero. Attackers "
+        f"<p class='soft'>Pieces that came back whole; red where the 95 % interval of what leaked is above "
+        f"zero. Attackers "
         f"with another n were given other rows. Found by {escape(found.detector)}.</p>"
     )
     heads = ["kind", *(f"{escape(one.title)} (n = {one.n})" for one in who)]
@@ -175,7 +195,8 @@ def examples(report: AuditReport) -> str:
         )
     how = "" if report.shows_texts else " Words are blacked out; only common ones are shown."
     note = (
-        f"<p class='soft'>{escape(who)}. Rows chosen evenly from the best to the worst, not picked.{how} Red: the word stands "
+        f"<p class='soft'>{escape(who)}. Rows chosen evenly from the best to the worst, not picked.{how} "
+        f"Red: the word stands "
         "in both texts.</p>"
     )
     return tag("section", "<h2>Examples</h2>" + tag("div", note + "".join(shown), "card"))
@@ -211,10 +232,14 @@ def long_texts(report: AuditReport) -> str:
         ]
         text += bar_chart(bars, "Words read off the vectors of long texts")
         text += "<p class='legend'>Grey mark: as many of the collection's commonest words.</p>"
-        rows = [(str(one.k), cell(one.precision), cell(one.recall), cell(one.floor_recall)) for one in long.words]
-        text += table(("likeliest words", "right", "of the text's own words", "commonest words: of its own"), rows)
+        rows = [
+            (str(one.k), cell(one.precision), cell(one.recall), cell(one.floor_recall)) for one in long.words
+        ]
+        text += table(
+            ("likeliest words", "right", "of the text's own words", "commonest words: of its own"), rows
+        )
     if long.names:
-        text += f"<p>Of {long.names} names in these texts, {long.names_found} are among the likeliest 50 words.</p>"
+        text += f"<p>{long.names_found} of {long.names} names in these texts are among the 50 words.</p>"
     return tag("section", "<h2>Long texts</h2>" + tag("div", text, "card"))
 
 
@@ -237,7 +262,10 @@ def gate(report: AuditReport) -> str:
     if not found.thresholds and found.baseline is None:
         return ""
     allowed = ", ".join(f"{name} at most {share(limit)}" for name, limit in found.thresholds.items())
-    text = f"<p><span class='badge {'good' if found.passed else 'bad'}'>{'passed' if found.passed else 'failed'}</span>"
+    badge, verdict = ("good", "passed") if found.passed else ("bad", "failed")
+    text = f"<p><span class='badge {badge}'>{verdict}</span>"
     text += escape(allowed) + (f" Compared with {escape(found.baseline)}." if found.baseline else "") + "</p>"
-    text += tag("ul", "".join(tag("li", escape(one.says)) for one in found.findings)) if found.findings else ""
+    text += (
+        tag("ul", "".join(tag("li", escape(one.says)) for one in found.findings)) if found.findings else ""
+    )
     return tag("section", "<h2>Gate</h2>" + tag("div", text, "card"))

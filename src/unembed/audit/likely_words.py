@@ -44,7 +44,11 @@ class LikelyWords:
         self._words: list[str | None] = []
         for token in vocabulary.token_ids.tolist():
             piece = tokenizer.id_to_token(token) if token >= 0 else None
-            whole = piece is not None and len(words_of(piece)) == 1 and _WORD.fullmatch(normalise(piece)) is not None
+            whole = (
+                piece is not None
+                and len(words_of(piece)) == 1
+                and _WORD.fullmatch(normalise(piece)) is not None
+            )
             self._words.append(normalise(piece) if whole and piece is not None else None)
         self._counts = torch.tensor([word is not None for word in self._words])  # [V]
 
@@ -56,7 +60,9 @@ class LikelyWords:
         out: list[list[str]] = []
         for first in range(0, len(vectors), AT_ONCE):
             part = np.ascontiguousarray(vectors[first : first + AT_ONCE])
-            logits = denoiser.lexical(denoiser.read(torch.from_numpy(part).to(self._inverter.device)))  # [n, V]
+            logits = denoiser.lexical(
+                denoiser.read(torch.from_numpy(part).to(self._inverter.device))
+            )  # [n, V]
             logits[:, ~self._counts.to(logits.device)] = -torch.inf
             top = logits.topk(min(count, int(self._counts.sum())), dim=1).indices.tolist()  # [n, k]
             out += [self._named(entries) for entries in top]

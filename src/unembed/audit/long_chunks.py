@@ -1,4 +1,6 @@
-"""Texts longer than the model writes: which of their words can be read off the vector. No sentence is made."""
+"""Texts longer than the model writes: which of their words can be read off the vector. No sentence is
+made.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from unembed.personal.came_back import Extent
 
 READ = (10, 50)
 NOTE = (
-    "The model writes texts of up to {tokens} tokens. Of longer ones it is told here which of the words can be read "
+    "The model writes texts of up to {tokens} tokens. Of longer ones it is told here which of the words can "
+    "be read "
     "off the vector; common words are left out, and no sentence is made up."
 )
 
@@ -29,7 +32,9 @@ def read_long(case: Case, entities: Sequence[Sequence[Entity]] | None) -> LongCh
     note = NOTE.format(tokens=base.max_length)
     if inverter is None:
         why = "Nothing was read off these vectors: there is no model for their encoder."
-        return LongChunks(n=len(case.long), median_tokens=_median_tokens(case), words=(), note=f"{note} {why}")
+        return LongChunks(
+            n=len(case.long), median_tokens=_median_tokens(case), words=(), note=f"{note} {why}"
+        )
     found = LikelyWords(inverter).read(np.stack([row.vector for row in case.long]), READ[-1])
     if not case.with_texts:
         note += " " + _expected(case.calibration)
@@ -86,4 +91,6 @@ def _expected(calibration: Calibration | None) -> str:
     if calibration is None or not calibration.words:
         return "Without texts there is nothing to compare these words with."
     shares = ", ".join(f"{share:.0%} of the likeliest {k}" for k, share in calibration.words.items())
-    return f"Without texts there is nothing to compare with; of abstracts of papers, {shares} words are right."
+    return (
+        f"Without texts there is nothing to compare with; of abstracts of papers, {shares} words are right."
+    )

@@ -2,7 +2,8 @@
 
 The length head never saw such texts and says little about them. But no short text comes near their vectors: a
 quick inversion's cosine by the surrogate and its score, how sharp the likeliest words are, and the expected
-length together tell more, by a logistic map (audit/calibration.py). It is a guess: the calibration says how good.
+length together tell more, by a logistic map (audit/calibration.py). It is a guess: the calibration says how
+good.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from unembed.audit.calibration import Calibration
     from unembed.audit.which_encoder import ChosenModel
 
-QUICK = InvertConfig(quality="fast", num_lengths=1, ranking="score", check=False, bad_vectors="record", batch_size=16)
+QUICK = InvertConfig(
+    quality="fast", num_lengths=1, ranking="score", check=False, bad_vectors="record", batch_size=16
+)
 SHARPEST = 10  # words whose mean probability is looked at
 
 
@@ -33,7 +36,9 @@ def can_tell(inverter: Inverter) -> bool:
 
 @torch.no_grad()
 def length_features(inverter: Inverter, vectors: NDArray[np.float32]) -> NDArray[np.float64]:  # [n, 5]
-    """Surrogate's cosine and score of a quick inversion, expected length, sharpness and spread of the words."""
+    """Surrogate's cosine and score of a quick inversion, expected length, sharpness and spread of the
+    words.
+    """
     denoiser = inverter.denoiser
     assert denoiser.lexical is not None
     found = inverter.invert(vectors, QUICK)
@@ -54,7 +59,13 @@ def look_long(
 ) -> list[bool]:
     """Whether each vector looks like that of a longer text; without a calibration nothing is claimed."""
     inverter = chosen.inverter
-    if not vectors or inverter is None or calibration is None or calibration.long is None or not can_tell(inverter):
+    if (
+        not vectors
+        or inverter is None
+        or calibration is None
+        or calibration.long is None
+        or not can_tell(inverter)
+    ):
         return [False] * len(vectors)
     found = calibration.long(length_features(inverter, np.stack(vectors)))  # [n]
     return [bool(p > 0.5) for p in found]

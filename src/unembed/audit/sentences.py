@@ -51,7 +51,8 @@ def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: L
     estimated = [one for one in attackers if one.estimate is not None and one.estimate.exact is not None]
     if estimated:
         worst = max(estimated, key=lambda one: one.estimate.exact.value)  # type: ignore[union-attr]
-        assert worst.estimate is not None and worst.estimate.exact is not None
+        assert worst.estimate is not None
+        assert worst.estimate.exact is not None
         figure = worst.estimate.exact
         return (
             f"Of {worst.n} attacked vectors, about {percent(figure.value)} "
@@ -61,7 +62,8 @@ def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: L
     if long is not None and long.words:
         ten = long.words[0]
         return (
-            f"The texts are longer than the model writes. Of the ten likeliest words that are read off a vector, "
+            f"The texts are longer than the model writes. Of the ten likeliest words that are read off a "
+            f"vector, "
             f"{percent(ten.precision.value)} stand in its text"
             + (f"; {percent(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
         )
@@ -105,20 +107,25 @@ def methods(case: Case) -> tuple[str, ...]:
     """How it was measured."""
     out = [
         "Rows were drawn at random by a seeded hash of their ids; the same seed draws the same rows.",
-        "Word for word: equal but for case, white space and punctuation at the edges. Token F1: the share of words that "
+        "Word for word: equal but for case, white space and punctuation at the edges. Token F1: the share of "
+        "words that "
         "two texts have in common, whatever their order.",
-        "Intervals are 95 % bootstrap intervals over rows; where nothing or everything came back, the exact bound.",
-        "Floors: the same attacker given another row's vector, and the nearest other text of the collection. Only what "
+        "Intervals are 95 % bootstrap intervals over rows; where nothing or everything came back, the exact "
+        "bound.",
+        "Floors: the same attacker given another row's vector, and the nearest other text of the collection. "
+        "Only what "
         "lies above the higher floor counts as leaked.",
     ]
     if case.with_texts:
         out.append(
-            "Personal data: a number, an address or an id counts when all of its letters and digits came back, a name "
+            "Personal data: a number, an address or an id counts when all of its letters and digits came "
+            "back, a name "
             "when all of its words did."
         )
     else:
         out.append(
-            "The store has no texts. How many recovered texts are right is estimated from the model's score and from "
+            "The store has no texts. How many recovered texts are right is estimated from the model's score "
+            "and from "
             "cosines, by a calibration that ships with the model."
         )
     return tuple(out)
@@ -127,18 +134,23 @@ def methods(case: Case) -> tuple[str, ...]:
 def limits(case: Case, misses: str | None) -> tuple[str, ...]:
     """What it cannot tell."""
     out = [
-        "An attacker with a better model, more time or more calls gets more: these are lower bounds of what the "
+        "An attacker with a better model, more time or more calls gets more: these are lower bounds of what "
+        "the "
         "vectors hold.",
-        f"The model writes texts of up to {case.chosen.base.max_length} tokens; longer ones are reported as words.",
+        f"The model writes texts of up to {case.chosen.base.max_length} tokens; longer ones are reported as "
+        f"words.",
     ]
     if misses:
         out.append(misses)
     if case.summary.other_encoder:
         out.append(
-            f"{case.summary.other_encoder} sampled rows do not fit their texts under this encoder; they were left out."
+            f"{case.summary.other_encoder} sampled rows do not fit their texts under this encoder; they were "
+            f"left out."
         )
     if case.chosen.prefixed:
-        out.append("Texts were embedded behind a prefix, which the attackers recover too: exact matches are missed.")
+        out.append(
+            "Texts were embedded behind a prefix, which the attackers recover too: exact matches are missed."
+        )
     if not case.chosen.texts_fit:
         out.append("The texts in the store are not those that its vectors were made of; they were not used.")
     return tuple(out)
@@ -146,12 +158,16 @@ def limits(case: Case, misses: str | None) -> tuple[str, ...]:
 
 def next_steps(case: Case, attackers: Sequence[AttackerResult]) -> tuple[str, ...]:
     """What to do with the result."""
-    leaking = [one for one in attackers for m in one.measures if m.leaked.low is not None and m.leaked.low > 0.01]
+    leaking = [
+        one for one in attackers for m in one.measures if m.leaked.low is not None and m.leaked.low > 0.01
+    ]
     out = []
     if leaking or case.long:
         out += [
-            "Treat the vectors like the texts: the same access rights, encryption at rest, retention and deletion.",
-            "Do not hand out raw vectors: no API, export or log should return them where ids and scores are enough.",
+            "Treat the vectors like the texts: the same access rights, encryption at rest, retention and "
+            "deletion.",
+            "Do not hand out raw vectors: no API, export or log should return them where ids and scores are "
+            "enough.",
             "Leave out or mask personal data before embedding, where search does not need it.",
         ]
     if case.chosen.reason is not None:

@@ -69,7 +69,9 @@ def summarise_audit(
             AttackerResult(
                 name=attacker.name,
                 title=attacker.title,
-                has=attacker.has.replace("{pairs}", f"{config.pairs:,}" if not sample.others else _pairs(case)),
+                has=attacker.has.replace(
+                    "{pairs}", f"{config.pairs:,}" if not sample.others else _pairs(case)
+                ),
                 status=_status(reason, rows, attacker, case, ending),
                 reason=reason or (ending.problem if len(rows) < len(attacker.targets(case)) else None),
                 n=sum(row.canary is None for row in rows),
@@ -100,7 +102,9 @@ def summarise_audit(
         canaries=CanarySummary(given=given, planted=len(case.canaries)) if given else None,
         examples=examples[worst.name] if worst is not None else (),
         shows_texts=config.show_texts,
-        gate=judge(results, config.thresholds, baseline, None if config.baseline is None else str(config.baseline)),
+        gate=judge(
+            results, config.thresholds, baseline, None if config.baseline is None else str(config.baseline)
+        ),
         methods=methods(case),
         limits=limits(case, personal.summary.misses if personal.summary is not None else None),
         next_steps=next_steps(case, results),

@@ -75,9 +75,7 @@ def _identified(rows: list[Row], metadata: dict[str, str]) -> EncoderFinding:
         + "."
         for one in found.candidates
     ]
-    return EncoderFinding(
-        name=found.encoder, verdict=found.verdict.value, sure=found.sure, says=tuple(says)
-    )
+    return EncoderFinding(name=found.encoder, verdict=found.verdict.value, sure=found.sure, says=tuple(says))
 
 
 def _obstacle(finding: EncoderFinding, base: Inverter, dimension: int) -> str | None:
@@ -138,4 +136,3 @@ def _dimension(rows: tuple[Row, ...]) -> int:
     """The usual one."""
     widths = [len(row.vector) for row in rows]
     return max(set(widths), key=widths.count)
-

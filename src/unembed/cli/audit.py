@@ -31,7 +31,9 @@ Exit code 7: more leaked than --fail-over allows, or than in the --baseline.
 @click.command(epilog=_EXAMPLES, no_args_is_help=True)
 @click.argument("store", metavar="STORE")
 @options_from(AuditConfig)
-@click.option("--dry-run", is_flag=True, help="Only say what would be read, who attacks, how long and at what cost.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only say what would be read, who attacks, how long and at what cost."
+)
 @trust_option
 @click.option(
     "-o",
@@ -45,9 +47,9 @@ def command(
 ) -> None:
     """Measure what could be read out of a vector STORE, by whom, and at what cost.
 
-    STORE is an address such as qdrant:./folder#collection, or a file of vectors. It is only read. Rows are drawn at
-    random; attackers who have more and more recover their texts; what came back is reported beside what could have
-    been guessed. Reports hold no full texts unless --show-texts is given.
+    STORE is an address such as qdrant:./folder#collection, or a file of vectors. It is only read. Rows are
+    drawn at random; attackers who have more and more recover their texts; what came back is reported beside
+    what could have been guessed. Reports hold no full texts unless --show-texts is given.
     """
     config = build_config(AuditConfig, typed)
     if dry_run:
@@ -86,7 +88,13 @@ def _print(report: AuditReport, *, as_json: bool) -> None:
 
     click.echo(report.headline)
     rows = [
-        (one.title if number == 0 else "", measure.label, measure.figure.n, cell(measure.figure), cell(measure.leaked))
+        (
+            one.title if number == 0 else "",
+            measure.label,
+            measure.figure.n,
+            cell(measure.figure),
+            cell(measure.leaked),
+        )
         for one in report.attackers
         for number, measure in enumerate(one.measures)
     ]

@@ -2,7 +2,8 @@
 
 Exit codes are stable: 0 done; 1 failed; 2 wrong usage; 3 a missing extra; 4 damaged or unfit data;
 5 an existing output was made with other settings; 6 something outside does not answer, or a file cannot
-be read or written; 7 an audit found more than is allowed; 70 an unexpected error (--debug shows the traceback); 130 Ctrl-C.
+be read or written; 7 an audit found more than is allowed; 70 an unexpected error (--debug shows the
+traceback); 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class LazyCommands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Results go to stdout, progress to stderr; every command takes --json. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 missing extra, 4 bad data, "
-    "5 made with other settings, 6 unreachable, 7 findings of an audit, 70 unexpected error, 130 interrupted.",
+    "5 made with other settings, 6 unreachable, 7 findings of an audit, 70 unexpected error, 130 "
+    "interrupted.",
     params=[debug_option()],
 )
 @click.version_option(__version__, prog_name="unembed")
