@@ -39,7 +39,7 @@ from unembed.audit.calibration import (
     Calibration,
     Logistic,
     LongTested,
-    Tested,
+    OtherKind,
     model_digest,
     row_features,
 )
@@ -195,7 +195,7 @@ def main() -> None:
         results = []
         for kind, one in tested.items():
             results.append(
-                Tested(
+                OtherKind(
                     kind=kind,
                     n=len(one.x[name]),
                     expected_exact=float(exact(one.x[name]).mean()),

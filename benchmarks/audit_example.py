@@ -34,7 +34,7 @@ from unembed.data.normalise import text_key
 from unembed.encoders import load_encoder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "minilm-en" / "made_texts.py"
-REQUESTS, MADE, THREADS, CANARIES = 600, 330, 50, 20
+REQUESTS, MADE, THREADS, CANARIES = 600, 338, 50, 12
 SEED = 7
 BEGIN, END = "<!-- audit-example -->", "<!-- /audit-example -->"
 

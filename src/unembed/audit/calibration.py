@@ -75,7 +75,7 @@ class Logistic(BaseModel):
         )
 
 
-class Tested(BaseModel):
+class OtherKind(BaseModel):
     """One kind of text that the calibration was not made on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -96,7 +96,7 @@ class AttackerCalibration(BaseModel):
     n: int = Field(description="Texts that it was made on.")
     exact: Logistic
     f1: Logistic
-    tested: tuple[Tested, ...]
+    tested: tuple[OtherKind, ...]
 
     def error(self, measure: str) -> float:
         """How far expected and observed lie apart over all tested kinds, at most."""
