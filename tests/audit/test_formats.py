@@ -32,7 +32,7 @@ SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "audit-report.schema
 
 @pytest.fixture
 def report(make_case_of: MakeCase, tmp_path: Path) -> AuditReport:
-    case = make_case_of([*TEXTS, LONG], others=TEXTS, fail_over=("exact=0.01",))
+    case = make_case_of([*TEXTS, LONG], others=["a stone by the sea"] * 3, fail_over=("exact=0.01",))
     with AttackLog(tmp_path) as log:
         log.append([row(number, text) for number, text in enumerate(TEXTS)])
         sample = SampledStore(STORE, (), (), (), {})

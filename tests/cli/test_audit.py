@@ -37,10 +37,7 @@ def run(*arguments: object) -> Any:
     return CliRunner().invoke(cli, ["audit", *map(str, arguments)])
 
 
-def test_a_process_prints_json_and_ends_with_the_findings_code(
-    store: Path, model: Path, tmp_path: Path
-) -> None:
-    """Without floors to subtract, every word in common counts: a threshold of zero on F1 fails."""
+def test_a_process_prints_json(store: Path, model: Path, tmp_path: Path) -> None:
     command_line = [
         sys.executable, "-m", "unembed", "audit", str(store), "--model", str(model), "--samples", "5",
         "--attackers", "vectors", "-o", str(tmp_path / "out"), "--json",

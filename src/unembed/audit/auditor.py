@@ -1,4 +1,4 @@
-"""`unembed.audit`: sample a store, let the attackers at it, say what they got.
+"""`unembed audit`: sample a store, let the attackers at it, say what they got.
 
 What is not finished lies in the folder `unfinished`: the plan, the sampled rows with their texts, what was
 recovered so far. The same command goes on with it. A complete audit leaves no text behind unless asked.
@@ -78,7 +78,7 @@ def audit(
 ) -> AuditReport:
     """Attack a sample of a store's vectors, and write what came back: what `unembed audit` does.
 
-        >>> report = unembed.audit("qdrant:./store#documents", "report/", samples=100)
+        >>> report = audit("qdrant:./store#documents", "report/", samples=100)
         >>> report.headline, report.gate.passed
         >>> report.attackers[0].measure("exact").leaked  # value, low, high, n
 
