@@ -31,6 +31,8 @@ class DuckDBStore:
         self._duckdb: Any = require("duckdb", extra="duckdb", purpose="Reading a DuckDB file")
         require("pyarrow", extra="duckdb", purpose="Reading a DuckDB file")
         self._address = address
+        self._vectors: tuple[VectorField, ...] = ()
+        self._texts: tuple[str, ...] = ()
         path = address.local_path()
         try:
             self._database = self._duckdb.connect(str(path), read_only=True, config=_CONFIG)
