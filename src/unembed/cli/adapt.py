@@ -37,8 +37,8 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--pairs-from",
     metavar="FILE|STORE",
-    help="Texts with their vectors, where the encoder cannot be called: JSON lines, Parquet, or a vector store's "
-    "address (docs/stores.md).",
+    help="Texts with their vectors, where the encoder cannot be called: JSON lines, Parquet, "
+    "or a vector store by its address (docs/stores.md).",
 )
 @click.option(
     "--text-field",

@@ -11,8 +11,8 @@ from unembed.vectors.arrays import Floats
 
 DTYPES = {"float32": "<f4", "float16": "<f2", "float64": "<f8", "int8": "i1", "uint8": "u1"}
 _GUESSED = ("float32", "float16", "float64")  # bytes of whole numbers cannot be told from those of others
-# The sizes of an embedding's numbers differ by about 2 bits (one standard deviation). Read as another type, bits
-# of a mantissa are taken for an exponent, and they differ by 9 and more.
+# The sizes of an embedding's numbers differ by about 2 bits (one standard deviation). Read as another type,
+# bits of a mantissa are taken for an exponent, and they differ by 9 and more.
 _MOST_SPREAD = 4.0
 
 
