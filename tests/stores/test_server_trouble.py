@@ -140,6 +140,32 @@ def test_a_chroma_server_that_dies_in_the_middle(tmp_path: Path) -> None:
         store.close()
 
 
+def test_a_milvus_server_that_dies_in_the_middle(tmp_path: Path) -> None:
+    import filled
+
+    filled.milvus(tmp_path)
+    with servers.milvus_server(tmp_path / "milvus.db", tmp_path) as running:
+        address = filled_servers.milvus(running).address
+        store = open_store(address, timeout=2)
+        pages = store.scroll(50)
+        next(pages)
+        running.stop()
+        with pytest.raises(UnavailableError, match="stopped answering after 50 rows"):
+            list(pages)
+        store.close()
+
+
+def test_a_collection_of_milvus_that_is_not_loaded_stays_so(tmp_path: Path) -> None:
+    import filled
+
+    filled.milvus(tmp_path)
+    with (
+        servers.milvus_server(tmp_path / "milvus.db", tmp_path) as running,
+        pytest.raises(UnavailableError, match="not loaded"),
+    ):
+        open_store(f"milvus://127.0.0.1:{running.port}#notes")
+
+
 class TestPostgres:
     """A real PostgreSQL with passwords, and a user who may only SELECT."""
 
