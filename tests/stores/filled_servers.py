@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,14 @@ def superuser(running: Running) -> Any:
     import psycopg
 
     settings = {"host": "127.0.0.1", "port": running.port, "user": "postgres", "password": PASSWORD}
-    return psycopg.connect(**settings, dbname="postgres", autocommit=True)
+    for _ in range(600):  # it accepts connections before it has started
+        try:
+            return psycopg.connect(**settings, dbname="postgres", autocommit=True)
+        except psycopg.OperationalError as error:
+            if "starting up" not in str(error):
+                raise
+            time.sleep(0.1)
+    raise AssertionError("PostgreSQL does not start")
 
 
 def redis(running: Running) -> Filled:

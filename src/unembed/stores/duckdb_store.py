@@ -16,8 +16,10 @@ from unembed.stores.wanted import Wanted
 
 _LIST = re.compile(r"(FLOAT|DOUBLE|REAL|TINYINT|UTINYINT|SMALLINT|INTEGER|DECIMAL\([\d,]+\))\[(\d*)\]")
 _DTYPES = {"FLOAT": "float32", "REAL": "float32", "DOUBLE": "float64", "TINYINT": "int8", "UTINYINT": "uint8"}
-# Nothing is fetched, installed or read besides this file.
+# Nothing is fetched, installed or read besides this file; its pages are not all kept, as DuckDB would.
 _CONFIG = {
+    "memory_limit": "200MB",
+    "threads": "1",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_external_access": "false",
@@ -31,6 +33,8 @@ class DuckDBStore:
         self._duckdb: Any = require("duckdb", extra="duckdb", purpose="Reading a DuckDB file")
         require("pyarrow", extra="duckdb", purpose="Reading a DuckDB file")
         self._address = address
+        self._vectors: tuple[VectorField, ...] = ()
+        self._texts: tuple[str, ...] = ()
         path = address.local_path()
         try:
             self._database = self._duckdb.connect(str(path), read_only=True, config=_CONFIG)

@@ -17,6 +17,7 @@ from unembed.extras import require
 from unembed.stores.base import VectorField
 from unembed.stores.fields import choose_id, metadata
 from unembed.vectors.files import PARQUET
+from unembed.vectors.streamed import parquet_batches
 
 _FIRST = 100  # records of a JSON lines file that are looked at
 _PARQUET_OWN = ("ARROW:schema", "pandas")  # not what people wrote there
@@ -58,7 +59,7 @@ def labels(path: Path, ids: str | None, texts: str | None) -> Labels:
         parquet = require("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
         columns = [name for name in dict.fromkeys((ids, texts)) if name is not None]
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=1024, columns=columns):
+            for batch in parquet_batches(file, 1024, range(file.num_row_groups), columns):
                 found = {name: batch.column(name).to_pylist() for name in columns}
                 none = [None] * len(batch)
                 for one, text in zip(found.get(ids or "", none), found.get(texts or "", none), strict=True):

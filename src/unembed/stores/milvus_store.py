@@ -112,7 +112,7 @@ class MilvusStore:
         fields = [self._key, self._vector.name, *([self._text.split(".")[0]] if self._text else [])]
         for page in self._pages(page_size(batch, self._vector.dimension), fields):
             rows = [
-                Row(str(one[self._key]), self._decoded(vector), text_at(one, self._text))
+                Row(str(one[self._key]), decoded(vector, self._vector.dtype), text_at(one, self._text))
                 for one in page
                 if (vector := one.get(self._vector.name)) is not None
             ]
@@ -183,14 +183,6 @@ class MilvusStore:
         finally:
             pages.close()
 
-    def _decoded(self, value: Any) -> Floats:
-        value = value[0] if isinstance(value, list) and value and isinstance(value[0], bytes) else value
-        if not isinstance(value, bytes):
-            return as_floats(value)
-        if self._vector.dtype == "bfloat16":  # the upper half of a float32
-            return (np.frombuffer(value, "<u2").astype(np.uint32) << 16).view(np.float32)
-        return np.frombuffer(value, "<f2" if self._vector.dtype == "float16" else "i1").astype(np.float32)
-
     def _call(self, work: Callable[[], Answer], *, rows: int = 0) -> Answer:
         return patiently(work, passing=self._may_pass, explain=lambda error: self._explained(error, rows))
 
@@ -209,6 +201,16 @@ class MilvusStore:
             f"{self._address} cannot be read with Milvus: {reason}",
             hint="Is it a store of Milvus Lite 3? Before, it kept a single file, which version 2 reads.",
         )
+
+
+def decoded(value: Any, dtype: str) -> Floats:
+    """A vector as the client hands it out: numbers, or their bytes where the type is not Python's own."""
+    value = value[0] if isinstance(value, list) and value and isinstance(value[0], bytes) else value
+    if not isinstance(value, bytes):
+        return as_floats(value)
+    if dtype == "bfloat16":  # the upper half of a float32
+        return (np.frombuffer(value, "<u2").astype(np.uint32) << 16).view(np.float32)
+    return np.frombuffer(value, "<f2" if dtype == "float16" else "i1").astype(np.float32)
 
 
 def _release(path: Path) -> None:

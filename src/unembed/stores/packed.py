@@ -11,11 +11,13 @@ from unembed.vectors.arrays import Floats
 
 DTYPES = {"float32": "<f4", "float16": "<f2", "float64": "<f8", "int8": "i1", "uint8": "u1"}
 _GUESSED = ("float32", "float16", "float64")  # bytes of whole numbers cannot be told from those of others
-_SMALLEST, _LARGEST = 1e-5, 1e3  # between these is the usual size of an embedding's numbers
+# The sizes of an embedding's numbers differ by about 2 bits (one standard deviation). Read as another type,
+# bits of a mantissa are taken for an exponent, and they differ by 9 and more.
+_MOST_SPREAD = 4.0
 
 
 def guess_dtype(blobs: Sequence[bytes]) -> str | None:
-    """The type in which these bytes are finite numbers of a usual size; None: they are no vectors."""
+    """The type in which these bytes are numbers of about one size; None: they are no vectors."""
     for dtype in _GUESSED:
         if any(not blob or len(blob) % np.dtype(DTYPES[dtype]).itemsize for blob in blobs):
             continue
@@ -23,9 +25,8 @@ def guess_dtype(blobs: Sequence[bytes]) -> str | None:
             numbers = np.concatenate(
                 [np.frombuffer(blob, DTYPES[dtype]).astype(np.float64) for blob in blobs]
             )
-        if not len(numbers) or not np.isfinite(numbers).all():
-            continue
-        if float(np.median(np.abs(numbers))) > _SMALLEST and float(np.abs(numbers).max()) < _LARGEST:
+        sizes = np.abs(numbers[numbers != 0])
+        if len(sizes) and np.isfinite(sizes).all() and float(np.log2(sizes).std()) < _MOST_SPREAD:
             return dtype
     return None
 
