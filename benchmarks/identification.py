@@ -15,13 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from unembed.encoders import load_encoder
+from unembed.encoders.base import BATCH_TOKENS, Encoder
 from unembed.identification import Identification, Verdict, identify
 from unembed.identification.confidence import ROWS, case_key
 from unembed.identification.encoder_statistics import read_statistics
@@ -30,7 +32,8 @@ from unembed.model.bundled import BUNDLED
 from unembed.storage import write_json
 
 NAMED = (Verdict.IDENTIFIED, Verdict.LIKELY)
-TEXT_ROWS = (8, 32)
+TEXT_ROWS = (1, 8, 32)
+POOL = 10  # texts of each kind that are embedded again
 
 
 class Trial(NamedTuple):
@@ -43,6 +46,23 @@ class Trial(NamedTuple):
     without: str | None = None  # an encoder that is not to be known
 
 
+class Remembering:
+    """An encoder that embeds each text once."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder, self._known = encoder, dict[str, np.ndarray]()
+        self.info = encoder.info
+
+    def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> np.ndarray:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._encoder.encode(new, batch_tokens=batch_tokens), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+    def tokenizer(self) -> Tokenizer:
+        return self._encoder.tokenizer()
+
+
 def base(name: str) -> str:
     return name.partition("#")[0]
 
@@ -53,6 +73,14 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def names(name: str) -> Callable[[Identification], bool]:
     return lambda found: found.verdict in NAMED and found.encoder == base(name)
+
+
+def has_wrong_texts(found: Identification) -> bool:
+    return found.verdict is Verdict.WRONG_TEXTS
+
+
+def is_mixed(found: Identification) -> bool:
+    return found.verdict is Verdict.MIXED
 
 
 def claims_nothing(found: Identification) -> bool:
@@ -70,12 +98,12 @@ class Held:
         self.names = list(archives)
         self.rng = np.random.default_rng(seed)
 
-    def draw(self, count: int) -> list[tuple[str, int]]:
-        """Rows of one kind, or of all where one has too few."""
+    def draw(self, count: int, pool: int | None = None) -> list[tuple[str, int]]:
+        """Rows of one kind, or of all where one has too few; `pool`: only the first so many of each kind."""
         kind = str(self.rng.choice(list(self.texts)))
-        rows = [(kind, row) for row in range(len(self.texts[kind]))]
+        rows = [(kind, row) for row in range(len(self.texts[kind][:pool]))]
         if count > len(rows):
-            rows = [(kind, row) for kind, own in self.texts.items() for row in range(len(own))]
+            rows = [(kind, row) for kind, own in self.texts.items() for row in range(len(own[:pool]))]
         return [rows[at] for at in self.rng.choice(len(rows), count, replace=False)]
 
     def of(self, name: str, rows: list[tuple[str, int]]) -> np.ndarray:
@@ -104,50 +132,45 @@ def without_texts(held: Held, count: int) -> Iterator[Trial]:
             half = count // 2
             other = unit(held.of(name, held.draw(half)) @ rotation)
             mixed = np.concatenate([own[: count - half], other])
-            yield Trial("half of it foreign", mixed, lambda found: found.verdict is Verdict.MIXED)
+            yield Trial("half of it foreign", mixed, is_mixed)
             yield Trial(
                 "two foreign ones", np.concatenate([unit(own[half:] @ rotation), own[:half][:, ::-1]]),
-                lambda found: found.verdict is Verdict.MIXED,
+                is_mixed,
             )  # fmt: skip
             for second in held.names:
                 if base(second) != base(name) and held.of(second, held.draw(1)).shape[1] == dimension:
                     quarter = max(3, count // 4)
                     other = held.of(second, held.draw(quarter))
                     mixed = np.concatenate([own[: count - quarter], other])
-                    yield Trial(
-                        "a quarter of another encoder", mixed, lambda found: found.verdict is Verdict.MIXED
-                    )
+                    yield Trial("a quarter of another encoder", mixed, is_mixed)
 
 
 def with_texts(held: Held, count: int) -> Iterator[Trial]:
     for name in held.names:
-        rows = held.draw(count)
+        rows, shifted = held.draw(count, POOL), held.draw(count, POOL)
         own, texts = held.of(name, rows), [held.texts[kind][row] for kind, row in rows]
-        shifted = held.draw(count)
-        other = [held.texts[kind][row] for kind, row in shifted]
+        other = [
+            held.texts[kind][row if (kind, row) != its else row - 1]
+            for its, (kind, row) in zip(rows, shifted, strict=True)
+        ]
         rotation = np.linalg.qr(held.rng.normal(size=(own.shape[1],) * 2))[0]
         yield Trial("a known encoder", own, names(name), texts)
         yield Trial("rounded to int8", np.round(own * 127).astype(np.float32), names(name), texts)
         yield Trial("rotated at random", unit(own @ rotation), claims_nothing, texts)
-        yield Trial(
-            "texts of other rows",
-            own,
-            lambda found: found.verdict is Verdict.WRONG_TEXTS,
-            texts[1:] + texts[:1],
-        )
-        yield Trial("other texts", own, lambda found: found.verdict is Verdict.WRONG_TEXTS, other)
         yield Trial("an encoder left out of the known", own, claims_nothing, texts, without=base(name))
+        yield Trial("other texts", own, has_wrong_texts, other)
+        if count < 8:
+            continue
+        yield Trial("texts of other rows", own, has_wrong_texts, texts[1:] + texts[:1])
         half = count // 2
         mixed = np.concatenate([own[:half], unit(own[half:] @ rotation)])
-        yield Trial("half of it foreign", mixed, lambda found: found.verdict is Verdict.MIXED, texts)
+        yield Trial("half of it foreign", mixed, is_mixed, texts)
 
 
 def relatives(held: Held, count: int) -> Iterator[Trial]:
     """Vectors of the bundled surrogate, a small network that was trained to give MiniLM's."""
-    surrogate = load_encoder(str(BUNDLED / "surrogate"))
-    rows = held.draw(count)
-    texts = [held.texts[kind][row] for kind, row in rows]
-    vectors = surrogate.encode(texts)
+    texts = [held.texts[kind][row] for kind, row in held.draw(count, POOL)]
+    vectors = load_encoder(str(BUNDLED / "surrogate")).encode(texts)
     # Too near to be told apart; what must not happen is that it is identified.
     right = lambda found: found.verdict is not Verdict.IDENTIFIED  # noqa: E731
     yield Trial("an imitation of minilm", vectors, right, texts)
@@ -166,7 +189,7 @@ def main() -> None:
     options = parser.parse_args()
 
     held, statistics = Held(options.work, options.seed), read_statistics()
-    loaded = {base(name): load_plain(base(name)) for name in held.names} if options.texts else {}
+    loaded = {base(name): Remembering(load_plain(base(name))) for name in held.names} if options.texts else {}
     tables: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
 
