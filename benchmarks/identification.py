@@ -33,7 +33,7 @@ from unembed.storage import write_json
 
 NAMED = (Verdict.IDENTIFIED, Verdict.LIKELY)
 TEXT_ROWS = (1, 8, 32)
-POOL = 10  # texts of each kind that are embedded again
+POOL = 8  # texts of each kind that are embedded again
 
 
 class Trial(NamedTuple):

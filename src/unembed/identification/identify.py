@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def identify(
     seed: int = 0,
     metadata: Mapping[str, str] | None = None,
     statistics: Sequence[EncoderStatistics] | None = None,
+    trust_remote_code: bool = False,
     progress: Progress | None = None,
 ) -> Identification:
     """Which encoder made these vectors [n, D].
@@ -63,7 +65,13 @@ def identify(
     to_embed = [texts[row] or "" for row, _ in chosen] if texts is not None else []
     places = [place for _, place in chosen]
     comparisons, skipped = _compare(
-        unit[places], to_embed, encoders, fit, precision, progress or SilentProgress()
+        unit[places],
+        to_embed,
+        encoders,
+        fit,
+        precision,
+        partial(load_plain, trust_remote_code=trust_remote_code),
+        progress or SilentProgress(),
     )
     decision = decide(fit, comparisons, [fit.rows[place] for place in places], two_clouds(unit))
     compared = len(places) if comparisons else 0
@@ -120,6 +128,7 @@ def _compare(
     encoders: Sequence[str | Encoder] | None,
     fit: StatisticalFit,
     precision: str | None,
+    load: Callable[[str], Encoder],
     progress: Progress,
 ) -> tuple[list[Comparison], list[Evidence]]:
     """Encoder after encoder, the likeliest first, until every row is reproduced; and what was skipped."""
@@ -133,7 +142,7 @@ def _compare(
         name = _name(one)
         progress.describe(f"Comparing with {name}")
         try:
-            encoder = load_plain(one) if isinstance(one, str) else one
+            encoder = load(one) if isinstance(one, str) else one
         except UnembedError as error:
             if encoders is not None:
                 raise  # somebody asked for this one
