@@ -6,8 +6,9 @@
         --write src/unembed/assets/identification-errors.json
 
 The vectors are held out: other lines of the kinds that the statistics were fitted on, and kinds and languages
-that they were not. A sample is of one kind up to 32 vectors. `--texts` also compares texts, which embeds them
-again. With `--write` the counts become the file from which `identify` says how sure it is.
+that they were not. A sample is of one kind up to 32 vectors. `--texts` also compares texts; what was embedded
+before is not embedded again, only texts with prefixes and cuts are. With `--write` the counts become the file
+from which `identify` says how sure it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +25,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from unembed.encoders import load_encoder
-from unembed.encoders.base import BATCH_TOKENS, Encoder
+from unembed.encoders.base import BATCH_TOKENS, Encoder, EncoderInfo
+from unembed.encoders.registry import find_entry
 from unembed.identification import Identification, Verdict, identify
 from unembed.identification.confidence import ROWS, case_key
 from unembed.identification.encoder_statistics import read_statistics
@@ -44,23 +47,6 @@ class Trial(NamedTuple):
     right: Callable[[Identification], bool]
     texts: list[str] | None = None
     without: str | None = None  # an encoder that is not to be known
-
-
-class Remembering:
-    """An encoder that embeds each text once."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder, self._known = encoder, dict[str, np.ndarray]()
-        self.info = encoder.info
-
-    def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> np.ndarray:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            self._known.update(zip(new, self._encoder.encode(new, batch_tokens=batch_tokens), strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-    def tokenizer(self) -> Tokenizer:
-        return self._encoder.tokenizer()
 
 
 def base(name: str) -> str:
@@ -110,6 +96,35 @@ class Held:
         return np.stack([self.vectors[name][kind][row] for kind, row in rows])
 
 
+class Remembering:
+    """An encoder that embeds each text once, and starts with those that were embedded before."""
+
+    def __init__(self, name: str, held: Held) -> None:
+        entry, self._name = find_entry(name), name
+        self.info = EncoderInfo(
+            name=name, dimension=entry.dimension or 0, pooling=entry.pooling, max_tokens=entry.max_tokens,
+            licence=entry.licence, normalised=True, source=entry.origin, digest="",
+        )  # fmt: skip
+        self._known = {
+            text: vector
+            for kind, texts in held.texts.items()
+            for text, vector in zip(texts, held.vectors[name][kind], strict=True)
+        }
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return load_plain(self._name)
+
+    def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> np.ndarray:
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._encoder.encode(new, batch_tokens=batch_tokens), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+    def tokenizer(self) -> Tokenizer:
+        return self._encoder.tokenizer()
+
+
 def without_texts(held: Held, count: int) -> Iterator[Trial]:
     """One trial of every case, with `count` vectors."""
     rng = held.rng
@@ -145,8 +160,8 @@ def without_texts(held: Held, count: int) -> Iterator[Trial]:
                     yield Trial("a quarter of another encoder", mixed, is_mixed)
 
 
-def with_texts(held: Held, count: int) -> Iterator[Trial]:
-    for name in held.names:
+def with_texts(held: Held, count: int, encoders: Sequence[str]) -> Iterator[Trial]:
+    for name in encoders:
         rows, shifted = held.draw(count, POOL), held.draw(count, POOL)
         own, texts = held.of(name, rows), [held.texts[kind][row] for kind, row in rows]
         other = [
@@ -183,13 +198,20 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of benchmarks/encoder_statistics.py")
     parser.add_argument("--trials", type=int, default=10, help="of each case, encoder and size")
     parser.add_argument("--texts", type=int, default=0, metavar="N", help="trials that compare texts as well")
+    parser.add_argument(
+        "--text-encoders",
+        nargs="+",
+        default=["minilm", "mpnet", "potion", "gte-small", "use-multilingual"],
+        metavar="NAME",
+        help="encoders that are compared by texts [default: %(default)s]",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", type=Path, help="write the counts as JSON, for identify()")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
 
     held, statistics = Held(options.work, options.seed), read_statistics()
-    loaded = {base(name): Remembering(load_plain(base(name))) for name in held.names} if options.texts else {}
+    loaded = {name: Remembering(name, held) for name in options.text_encoders if options.texts}
     tables: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
 
@@ -204,10 +226,9 @@ def main() -> None:
         found = identify(trial.vectors, trial.texts, encoders=usable, statistics=known)
         right = trial.right(found)
         outcome = "right" if right else "wrong" if found.claimed else "no claim"
-        by_texts = trial.texts is not None
-        tables[trial.case, f"{size} vectors{', texts' if by_texts else ''}"][outcome] += 1
+        tables[trial.case, f"{size} vectors{', texts' if trial.texts else ''}"][outcome] += 1
         if found.claimed:
-            counts = verdicts[case_key(found.verdict, size, texts=by_texts)]
+            counts = verdicts[case_key(found.verdict, size, texts=found.by_texts)]
             counts["claims"] += 1
             counts["wrong"] += not right
 
@@ -217,7 +238,7 @@ def main() -> None:
                 run(trial, size)
     for size in TEXT_ROWS:
         for _ in range(options.texts):
-            for trial in (*with_texts(held, size), *relatives(held, size)):
+            for trial in (*with_texts(held, size, options.text_encoders), *relatives(held, size)):
                 run(trial, size)
 
     described = {

@@ -88,6 +88,7 @@ def identify(
             *describe_evidence(given, norms, precision, fit, comparisons, decision, metadata or {}),
             *skipped,
         ),
+        by_texts=decision.by_texts,
         rows=len(unit),
         compared=compared,
         dimension=given.shape[1],
