@@ -16,6 +16,7 @@ FOUND = [
     ("Write to a.berg@example.com soon.", [(Kind.EMAIL, "a.berg@example.com")]),
     ("She lives at 12 Main Street.", [(Kind.LOCATION, "12 Main Street")]),
     ("It is in Hauptstraße 12.", [(Kind.LOCATION, "Hauptstraße 12")]),
+    ("The office is in 10115 Berlin.", [(Kind.LOCATION, "10115"), (Kind.LOCATION, "Berlin")]),
     ("My social security number is 856-45-6789.", [(Kind.ID_NUMBER, "856-45-6789")]),
     ("The server is 10.0.0.12, I think.", [(Kind.IP, "10.0.0.12")]),
     ("Look at www.example.org/help for it.", [(Kind.URL, "www.example.org/help")]),
@@ -52,5 +53,6 @@ def test_each_kind_is_found(found, text: str, expected: list[tuple[Kind, str]]) 
 
 
 def test_more_texts_than_a_batch_keep_their_order() -> None:
-    texts = [f"Ticket {number}-77 is open." for number in range(100, 230)]
-    assert [own[0].text for own in find_personal(texts)] == [f"{n}-77" for n in range(100, 230)]
+    addresses = [f"a{number}@example.com" for number in range(100, 230)]
+    found = find_personal([f"Write to {address} soon." for address in addresses])
+    assert [[entity.text for entity in own] for own in found] == [[address] for address in addresses]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unembed.cli.console import json_option, print_json, say
+from unembed.cli.options import trust_option
 
 if TYPE_CHECKING:
     from unembed.identification import Candidate, Identification
@@ -54,6 +55,7 @@ Examples:
 @click.option(
     "--timeout", type=float, default=30.0, show_default=True, help="Seconds that a server may take to answer."
 )
+@trust_option
 @json_option
 def command(
     source: str,
@@ -64,6 +66,7 @@ def command(
     encoders: tuple[str, ...],
     seed: int,
     timeout: float,
+    trust_remote_code: bool,
     as_json: bool,
 ) -> None:
     """Say which encoder made the vectors of a file or a store, how sure that is, and what speaks for it.
@@ -96,6 +99,7 @@ def command(
             tries=tries,
             seed=seed,
             metadata=info.metadata,
+            trust_remote_code=trust_remote_code,
             progress=progress,
         )
     if as_json:

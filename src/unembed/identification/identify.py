@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unembed.encoders.base import Encoder
-from unembed.errors import DataError, UsageError
+from unembed.errors import DataError, UnembedError, UsageError
 from unembed.identification.compare_statistics import StatisticalFit, compare_statistics
 from unembed.identification.compare_texts import Comparison, compare_texts
 from unembed.identification.confidence import confidence, in_words
@@ -18,7 +19,7 @@ from unembed.identification.evidence import describe_evidence
 from unembed.identification.known_encoders import load_plain, local_encoders
 from unembed.identification.number_format import all_unit, lengths, rounding
 from unembed.identification.two_clouds import two_clouds
-from unembed.identification.verdict import Identification
+from unembed.identification.verdict import Evidence, Identification
 from unembed.progress import Progress, SilentProgress
 from unembed.vectors.arrays import Floats, as_floats
 
@@ -34,6 +35,7 @@ def identify(
     seed: int = 0,
     metadata: Mapping[str, str] | None = None,
     statistics: Sequence[EncoderStatistics] | None = None,
+    trust_remote_code: bool = False,
     progress: Progress | None = None,
 ) -> Identification:
     """Which encoder made these vectors [n, D].
@@ -62,10 +64,19 @@ def identify(
     chosen = _draw(with_text, tries, seed)
     to_embed = [texts[row] or "" for row, _ in chosen] if texts is not None else []
     places = [place for _, place in chosen]
-    comparisons = _compare(unit[places], to_embed, encoders, fit, precision, progress or SilentProgress())
+    comparisons, skipped = _compare(
+        unit[places],
+        to_embed,
+        encoders,
+        fit,
+        precision,
+        partial(load_plain, trust_remote_code=trust_remote_code),
+        progress or SilentProgress(),
+    )
     decision = decide(fit, comparisons, [fit.rows[place] for place in places], two_clouds(unit))
     compared = len(places) if comparisons else 0
-    chance, derived = confidence(decision.verdict, rows=compared or len(unit), texts=decision.by_texts)
+    looked_at = compared if decision.by_texts else len(unit)
+    chance, derived = confidence(decision.verdict, rows=looked_at, texts=decision.by_texts)
     return Identification(
         verdict=decision.verdict,
         encoder=decision.candidates[0].encoder if decision.candidates else None,
@@ -73,7 +84,11 @@ def identify(
         confidence=chance,
         sure=in_words(chance),
         derived=derived,
-        evidence=describe_evidence(given, norms, precision, fit, comparisons, decision, metadata or {}),
+        evidence=(
+            *describe_evidence(given, norms, precision, fit, comparisons, decision, metadata or {}),
+            *skipped,
+        ),
+        by_texts=decision.by_texts,
         rows=len(unit),
         compared=compared,
         dimension=given.shape[1],
@@ -114,26 +129,33 @@ def _compare(
     encoders: Sequence[str | Encoder] | None,
     fit: StatisticalFit,
     precision: str | None,
+    load: Callable[[str], Encoder],
     progress: Progress,
-) -> list[Comparison]:
-    """Encoder after encoder, the likeliest first, until every row has been reproduced."""
+) -> tuple[list[Comparison], list[Evidence]]:
+    """Encoder after encoder, the likeliest first, until every row is reproduced; and what was skipped."""
     if not len(texts) or precision == "binary":
-        return []
+        return [], []
     likely = list(fit.shares)
     tried = list(encoders) if encoders is not None else list[str | Encoder](local_encoders(unit.shape[1]))
     tried.sort(key=lambda one: likely.index(_name(one)) if _name(one) in likely else len(likely))
-    done: list[Comparison] = []
+    done, skipped = list[Comparison](), list[Evidence]()
     for one in tried:
         name = _name(one)
         progress.describe(f"Comparing with {name}")
-        encoder = load_plain(one) if isinstance(one, str) else one
+        try:
+            encoder = load(one) if isinstance(one, str) else one
+        except UnembedError as error:
+            if encoders is not None:
+                raise  # somebody asked for this one
+            skipped.append(Evidence("skipped", f"{name} could not be compared: {error.message}"))
+            continue
         if encoder.info.dimension < unit.shape[1]:
             continue
         done.append(compare_texts(encoder, name, unit, texts, rounding=precision))
         progress.advance()
         if len(frozenset().union(*(comparison.matched for comparison in done))) == len(texts):
             break
-    return done
+    return done, skipped
 
 
 def _name(encoder: str | Encoder) -> str:

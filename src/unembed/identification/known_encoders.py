@@ -34,11 +34,11 @@ def local_encoders(dimension: int) -> list[str]:
     return [entry.name for entry in sorted(fit, key=lambda entry: entry.dimension or 0)]
 
 
-def load_plain(name: str) -> Encoder:
+def load_plain(name: str, *, trust_remote_code: bool = False) -> Encoder:
     """An encoder without the prompt that it usually puts before texts: prompts are tried one by one."""
     entry = find_entry(name)
     if "#" in name or entry.prompt is None or entry.kind != "fetch":
-        return load_encoder(name)
+        return load_encoder(name, trust_remote_code=trust_remote_code)
     load: Loader = importlib.import_module(f"unembed.encoders.{entry.module}").load
     return load(entry.model_copy(update={"prompt": None}))
 

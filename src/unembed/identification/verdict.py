@@ -49,6 +49,7 @@ class Identification:
     sure: str  # the same in words: "certain", "very likely", ..., "no claim"
     derived: str  # how the confidence comes about
     evidence: tuple[Evidence, ...]
+    by_texts: bool  # whether texts decided
     rows: int  # vectors looked at
     compared: int  # rows whose texts were embedded
     dimension: int

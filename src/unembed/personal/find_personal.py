@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from unembed.personal.entities import Entity, Kind
@@ -27,6 +28,9 @@ _DATED = re.compile(
     r"|\b(?:1[89]|20)\d\d\b|(?<!\w)\d{1,2}[:/.-]\d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{1,2} ?[ap]\.?m\b",
     re.IGNORECASE,
 )
+
+_POSTCODE = re.compile(r"\d{2,6}")
+_GAPS = (" ", ", ", "\n", ",\n")
 
 
 def find_personal(texts: Sequence[str], *, progress: Progress | None = None) -> list[list[Entity]]:
@@ -59,7 +63,21 @@ def _without_overlaps(text: str, results: Sequence[Any]) -> list[Entity]:
             continue
         if entity.text and all(entity.end <= other.start or entity.start >= other.end for other in kept):
             kept.append(entity)
-    return sorted(kept, key=lambda one: one.start)
+    return _with_postcodes(text, sorted(kept, key=lambda one: one.start))
+
+
+def _with_postcodes(text: str, entities: list[Entity]) -> list[Entity]:
+    """A bare number right before or after a place belongs to its address: "10115 Berlin"."""
+    places = [one for one in entities if one.kind is Kind.LOCATION]
+
+    def belongs(number: Entity) -> bool:
+        gaps = (text[min(number.end, place.end) : max(number.start, place.start)] for place in places)
+        return bool(_POSTCODE.fullmatch(number.text)) and any(gap in _GAPS for gap in gaps)
+
+    return [
+        replace(one, kind=Kind.LOCATION) if one.kind is Kind.NUMBER and belongs(one) else one
+        for one in entities
+    ]
 
 
 def _entity(text: str, result: Any) -> Entity:

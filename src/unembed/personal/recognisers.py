@@ -47,7 +47,7 @@ _NUMBER = r"(?<![\w.,-])[$€£#]?(?=[\w.,:/-]*\d[\w.,:/-]*\d)[A-Za-z\d]+(?:[.,:
 
 PATTERNS: dict[str, tuple[tuple[str, float], ...]] = {
     "STREET_ADDRESS": (
-        (rf"\b\d{{1,6}}[A-Za-z]?[ ]+{_PART}{{1,4}}?(?:{_STREETS})\b\.?", 0.8),
+        (rf"\b\d{{1,6}}[A-Za-z]?[ ]+{_PART}{{1,4}}?(?:{_STREETS})\b", 0.8),
         (r"\b[^\W\d_]{2,}(?:stra(?:ß|ss)e|str\.|gasse|weg|platz|allee)[ ]+\d{1,4}[a-z]?\b", 0.8),
         (r"\b(?:rue|via|calle|avenida|rua)[ ]+(?:[^\W\d_][\w'’.-]*[ ,]+){1,4}\d{1,5}\b", 0.7),
         (r"\bP\.?[ ]?O\.?[ ]?Box[ ]+\d+\b", 0.8),
