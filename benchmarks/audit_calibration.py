@@ -1,7 +1,7 @@
 """The calibration that an audit of a store without texts needs: how often a recovered text is right.
 
-    python benchmarks/audit_calibration.py --corpora corpora --benchmarks benchmarks-data
-    python benchmarks/audit_calibration.py --model runs/mine --texts 40 --guided 8
+    python benchmarks/audit_calibration.py --corpora corpora --benchmarks benchmarks-data --work work \\
+        --page docs/audit.md
 
 It is made on texts of several kinds that the split holds out from training (KIND.txt.gz, one a line), and
 tested on other kinds: STS-B sentences, claims and Wikipedia sentences of Climate-FEVER, SciFact claims,
@@ -19,7 +19,8 @@ import csv
 import gzip
 import json
 import random
-import tempfile
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,14 +45,16 @@ from unembed.audit.calibration import (
     row_features,
 )
 from unembed.audit.case import Case, Target
+from unembed.audit.figure_text import cell, share
 from unembed.audit.likely_words import LikelyWords, words_of
 from unembed.audit.long_vectors import length_features
+from unembed.audit.shares import mean_figure, share_figure
 from unembed.audit.which_encoder import ChosenModel
 from unembed.data.normalise import text_key
 from unembed.inverter import Inverter
 from unembed.metrics.exact import exact_match
 from unembed.metrics.f1 import token_f1
-from unembed.storage import write_json
+from unembed.storage import settle_plan, write_json
 from unembed.text import tokenise
 
 MADE_ON = {
@@ -67,10 +70,10 @@ HELD_OUT = 0.01  # the share that `unembed prepare` holds out at each end by def
 READ = 40_000  # lines of a file to look for held-out ones in
 
 
-def held_out(path: Path) -> Iterator[str]:
+def held_out(path: Path, read: int = READ) -> Iterator[str]:
     """Lines that no training run with the default shares has seen."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        for line, _ in zip(file, range(READ), strict=False):
+        for line, _ in zip(file, range(read), strict=False):
             text = line.strip()
             if text and text_key(text) < HELD_OUT * 2**64:
                 yield text
@@ -101,9 +104,9 @@ def benchmark_texts(folder: Path) -> dict[str, list[str]]:
 
 
 class Measured:
-    """Some texts of one kind, attacked."""
+    """Some texts of one kind, attacked; what was done stays in a folder, so that a stop costs little."""
 
-    def __init__(self, inverter: Inverter, texts: list[str], guided: int, calls: int) -> None:
+    def __init__(self, inverter: Inverter, texts: list[str], guided: int, calls: int, folder: Path) -> None:
         tokenizer = inverter.checkpoint.tokenizer
         vectors = inverter.encode(texts)
         config = AuditConfig(calls=calls, guided_samples=max(1, guided))
@@ -120,9 +123,9 @@ class Measured:
         self.x: dict[str, np.ndarray] = {}
         self.exact: dict[str, np.ndarray] = {}
         self.f1: dict[str, np.ndarray] = {}
-        names = ("vectors", "surrogate", *(("encoder",) if guided else ()))
-        with tempfile.TemporaryDirectory() as folder, AttackLog(Path(folder)) as log:
-            for attacker in make_attackers(names):
+        settle_plan(folder, {"kind": "calibration", "texts": texts, "calls": calls})
+        with AttackLog(folder) as log:
+            for attacker in make_attackers(("vectors", "surrogate", *(("encoder",) if guided else ()))):
                 if attacker.obstacle(case) is not None:
                     continue
                 attack(attacker, case, log)
@@ -135,7 +138,7 @@ class Measured:
                 f1 = np.array([token_f1(t, r) for t, r in ids])
                 for name, features in ((attacker.name, PLAIN), (f"{attacker.name}+encoder", WITH_ENCODER)):
                     x = row_features(rows, lengths, features)
-                    if x is not None:
+                    if x is not None and name != "encoder":  # who has the encoder has its cosine
                         self.x[name], self.exact[name], self.f1[name] = x, exact, f1
 
 
@@ -156,6 +159,43 @@ def joined(texts: list[str], seed: int) -> list[str]:
     return out
 
 
+def calibrate(name: str, made: list[Measured], tested: dict[str, Measured]) -> AttackerCalibration:
+    """One attacker's maps, and how they do on other kinds."""
+    x = np.concatenate([one.x[name] for one in made])
+    features = WITH_ENCODER if name.endswith("+encoder") else PLAIN
+    exact = Logistic.fit(features, x, np.concatenate([one.exact[name] for one in made]))
+    f1 = Logistic.fit(features, x, np.concatenate([one.f1[name] for one in made]))
+    results = [
+        OtherKind(
+            kind=kind,
+            n=len(one.x[name]),
+            expected_exact=float(exact(one.x[name]).mean()),
+            observed_exact=float(one.exact[name].mean()),
+            expected_f1=float(f1(one.x[name]).mean()),
+            observed_f1=float(one.f1[name].mean()),
+        )
+        for kind, one in tested.items()
+    ]
+    return AttackerCalibration(n=len(x), exact=exact, f1=f1, tested=tuple(results))
+
+
+def shares_table(attackers: dict[str, AttackerCalibration], tested: dict[str, Measured]) -> list[str]:
+    """Expected against observed, with the interval of what was observed."""
+    lines = [
+        "| attacker | kind | n | word for word: expected | observed | F1: expected | observed |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, one in attackers.items():
+        for other in one.tested:
+            exact = share_figure(tested[other.kind].exact[name], seed=0)
+            f1 = mean_figure(tested[other.kind].f1[name], seed=0)
+            lines.append(
+                f"| {name} | {other.kind} | {other.n} | {share(other.expected_exact)} | {cell(exact)} "
+                f"| {share(other.expected_f1)} | {cell(f1)} |"
+            )
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", help="folder of the model; default: the bundled one")
@@ -163,99 +203,102 @@ def main() -> None:
         "--corpora", type=Path, required=True, help="folder with en_short.txt.gz, en_everyday/KIND.txt.gz"
     )
     parser.add_argument("--benchmarks", type=Path, required=True, help="folder with stsb, scifact, ...")
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder for what is recovered; resumes there"
+    )
     parser.add_argument("--texts", type=int, default=60, help="texts per kind")
     parser.add_argument("--guided", type=int, default=10, help="of these, attacked with the encoder; 0: none")
     parser.add_argument("--calls", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--print-only", action="store_true", help="write no file")
+    parser.add_argument("--page", type=Path, help="page whose table between the marks is renewed")
+    parser.add_argument("--print-only", action="store_true", help="write no calibration.json")
     args = parser.parse_args()
     inverter = Inverter.from_pretrained(args.model)
-    folder = inverter.checkpoint.folder
+    folder, digest = inverter.checkpoint.folder, model_digest(inverter.checkpoint)
     assert folder is not None
+    work = args.work / digest[:12]
     tests = benchmark_texts(args.benchmarks)
     longer = {kind: tests.pop(kind) for kind in LONGER}
-
     every = {kind: list(held_out(args.corpora / path)) for kind, path in MADE_ON.items()}
-    made: dict[str, Measured] = {}
-    for kind, texts in every.items():
-        chosen = short_ones(inverter, texts, args.texts, args.seed)
-        made[kind] = Measured(inverter, chosen, args.guided, args.calls)
-        print(f"made on {kind}: {len(chosen)} texts", flush=True)
-    tested: dict[str, Measured] = {}
-    for kind, texts in tests.items():
-        chosen = short_ones(inverter, texts, args.texts, args.seed)
-        tested[kind] = Measured(inverter, chosen, args.guided, args.calls)
 
-    attackers: dict[str, AttackerCalibration] = {}
-    for name in dict.fromkeys(name for one in made.values() for name in one.x):
-        x = np.concatenate([one.x[name] for one in made.values()])
-        features = WITH_ENCODER if name.endswith("+encoder") else PLAIN
-        exact = Logistic.fit(features, x, np.concatenate([one.exact[name] for one in made.values()]))
-        f1 = Logistic.fit(features, x, np.concatenate([one.f1[name] for one in made.values()]))
-        results = []
-        for kind, one in tested.items():
-            results.append(
-                OtherKind(
-                    kind=kind,
-                    n=len(one.x[name]),
-                    expected_exact=float(exact(one.x[name]).mean()),
-                    observed_exact=float(one.exact[name].mean()),
-                    expected_f1=float(f1(one.x[name]).mean()),
-                    observed_f1=float(one.f1[name].mean()),
-                )
-            )
-        attackers[name] = AttackerCalibration(n=len(x), exact=exact, f1=f1, tested=tuple(results))
-        print(f"\n{name}: made on {len(x)} texts; expected and observed of other kinds")
-        print(
-            "| kind | n | exact, expected | exact, observed | F1, expected | F1, observed "
-            "|\n|---|---|---|---|---|---|"
-        )
-        for one_kind in results:
-            print(
-                f"| {one_kind.kind} | {one_kind.n} | {one_kind.expected_exact:.1%} | "
-                f"{one_kind.observed_exact:.1%} "
-                f"| {one_kind.expected_f1:.1%} | {one_kind.observed_f1:.1%} |"
-            )
+    def measured(kind: str, texts: list[str]) -> Measured:
+        print(f"attacking {kind}", file=sys.stderr, flush=True)
+        chosen = short_ones(inverter, texts, args.texts, 0)
+        safe = "".join(letter if letter.isalnum() else "-" for letter in kind)
+        return Measured(inverter, chosen, args.guided, args.calls, work / safe)
+
+    made = {kind: measured(kind, texts) for kind, texts in every.items()}
+    tested = {kind: measured(kind, texts) for kind, texts in tests.items()}
+    names = dict.fromkeys(name for one in made.values() for name in one.x)
+    attackers = {name: calibrate(name, list(made.values()), tested) for name in names}
 
     count = max(1, args.texts // 2)
-    short = [t for texts in every.values() for t in short_ones(inverter, list(texts), count, args.seed + 1)]
-    long = [t for texts in every.values() for t in joined(list(texts), args.seed)[:count]]
+    short = [text for texts in every.values() for text in short_ones(inverter, list(texts), count, 1)]
+    long = [text for texts in every.values() for text in joined(list(texts), 0)[:count]]
+    print("attacking long texts", file=sys.stderr, flush=True)
     x = length_features(inverter, inverter.encode([*short, *long]))
     is_long = Logistic.fit(LONG, x, np.array([0.0] * len(short) + [1.0] * len(long)))
-    long_tested = []
-    print(
-        "\nlong or not, by the vector alone; called long:\n| kind | n | long | called long "
-        "|\n|---|---|---|---|"
-    )
-    draw = random.Random(args.seed)
+    draw = random.Random(0)
     shown = {kind: short_ones(inverter, texts, args.texts, 1) for kind, texts in tests.items()}
     shown |= {kind: draw.sample(texts, args.texts) for kind, texts in longer.items()}
-    for kind, texts in shown.items():
-        share = float((is_long(length_features(inverter, inverter.encode(texts))) > 0.5).mean())
-        one_test = LongTested(kind=kind, n=len(texts), long=kind in longer, called_long=share)
-        long_tested.append(one_test)
-        print(f"| {kind} | {len(texts)} | {'yes' if one_test.long else 'no'} | {share:.1%} |")
+    called = {
+        kind: is_long(length_features(inverter, inverter.encode(texts))) > 0.5
+        for kind, texts in shown.items()
+    }
 
-    reader = LikelyWords(inverter)
     chunks = draw.sample(longer[LONGER[0]], 200)
-    found = reader.read(inverter.encode(chunks), 50)
-    words = {}
-    for k in (10, 50):
-        right = [len(set(some[:k]) & words_of(chunk)) / k for some, chunk in zip(found, chunks, strict=True)]
-        words[str(k)] = float(np.mean(right))
-    print(f"\nlikeliest words of {len(chunks)} SciFact abstracts that are in them: {words}")
+    found = LikelyWords(inverter).read(inverter.encode(chunks), 50)
+    right = {
+        k: [len(set(some[:k]) & words_of(text)) / k for some, text in zip(found, chunks, strict=True)]
+        for k in (10, 50)
+    }
+    lines = [
+        f"Made on {sum(len(one.x['vectors']) for one in made.values())} texts"
+        + (
+            f", {args.guided * len(made)} of them with the encoder and {args.calls} calls"
+            if args.guided
+            else ""
+        )
+        + "; `+encoder` where the encoder's cosine is known too:",
+        "",
+        *shares_table(attackers, tested),
+        "",
+        "Taken for long by the vector alone:",
+        "",
+        "| kind | n | longer than the model writes | taken for long |",
+        "|---|---|---|---|",
+    ]
+    for kind, flags in called.items():
+        figure = share_figure(flags.astype(float), seed=0)
+        lines.append(f"| {kind} | {len(flags)} | {'yes' if kind in longer else 'no'} | {cell(figure)} |")
+    told = ", ".join(f"{cell(mean_figure(some, seed=0))} of the likeliest {k}" for k, some in right.items())
+    lines += ["", f"Words read off the vectors of {len(chunks)} abstracts that stand in them: {told}."]
+    print("\n".join(lines))
 
     calibration = Calibration(
-        model=model_digest(inverter.checkpoint),
-        made_on={kind: len(next(iter(one.x.values()))) for kind, one in made.items()},
+        model=digest,
+        made_on={kind: len(one.x["vectors"]) for kind, one in made.items()},
         attackers=attackers,
         long=is_long,
-        long_tested=tuple(long_tested),
-        words=words,
+        long_tested=tuple(
+            LongTested(kind=kind, n=len(flags), long=kind in longer, called_long=float(flags.mean()))
+            for kind, flags in called.items()
+        ),
+        words={str(k): float(np.mean(some)) for k, some in right.items()},
     )
     if not args.print_only:
         write_json(folder / CALIBRATION_NAME, calibration.model_dump(mode="json"))
-        print(f"written to {folder / CALIBRATION_NAME}")
+    if args.page is not None:
+        renew(args.page, "audit-calibration", "\n".join(lines))
+
+
+def renew(page: Path, name: str, text: str) -> None:
+    """Put figures between a page's marks."""
+    before = page.read_text(encoding="utf-8")
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    marked = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    if not marked.search(before):
+        raise SystemExit(f"{page} has no marks {begin} ... {end}")
+    page.write_text(marked.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,36 +15,24 @@ audit is run.
 from __future__ import annotations
 
 import argparse
-import gzip
 import importlib.util
 import random
-import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from audit_calibration import held_out, renew
 from unembed.audit import AuditReport, audit
 from unembed.audit.figure_text import cell, cost
 from unembed.canaries import make_canaries, write_canaries
-from unembed.data.normalise import text_key
 from unembed.encoders import load_encoder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "minilm-en" / "made_texts.py"
 REQUESTS, MADE, THREADS, CANARIES = 600, 338, 50, 12
 SEED = 7
-BEGIN, END = "<!-- audit-example -->", "<!-- /audit-example -->"
-
-
-def held_out(path: Path) -> Iterator[str]:
-    """Lines that no training run with the default shares has seen."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            if (text := line.strip()) and text_key(text) < 0.01 * 2**64:
-                yield text
 
 
 def recipe() -> ModuleType:
@@ -63,7 +51,9 @@ def messages(corpora: Path) -> list[str]:
     requests = [
         text
         for text, _ in zip(
-            held_out(corpora / "en_everyday" / "requests.txt.gz"), range(REQUESTS + 5 * THREADS), strict=False
+            held_out(corpora / "en_everyday" / "requests.txt.gz", read=400_000),
+            range(REQUESTS + 5 * THREADS),
+            strict=False,
         )
     ]
     templates = recipe()
@@ -144,15 +134,6 @@ def figures(report: AuditReport, minutes: float) -> str:
     return "\n".join(lines)
 
 
-def renew(page: Path, text: str) -> None:
-    """Put the figures between the page's marks."""
-    before = page.read_text(encoding="utf-8")
-    marked = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    if not marked.search(before):
-        raise SystemExit(f"{page} has no marks {BEGIN} ... {END}")
-    page.write_text(marked.sub(lambda _: f"{BEGIN}\n\n{text}\n\n{END}", before), encoding="utf-8")
-
-
 def picture(report: Path, target: Path) -> None:
     """The top of the report as a PNG."""
     from playwright.sync_api import sync_playwright
@@ -193,7 +174,7 @@ def main() -> None:
     text = figures(report, (time.perf_counter() - began) / 60)
     print(text)
     if args.page is not None:
-        renew(args.page, text)
+        renew(args.page, "audit-example", text)
     if args.picture is not None:
         picture(args.work / "report" / "report.html", args.picture)
 
