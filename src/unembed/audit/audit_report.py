@@ -56,6 +56,7 @@ class EncoderFinding(Frozen):
     name: str | None
     verdict: str = Field(description="given, identified, likely, mixed, wrong-texts or unknown.")
     sure: str
+    preparation: str | None = Field(None, description="What was done to the texts before they were embedded.")
     says: tuple[str, ...] = Field((), description="What speaks for it, a sentence each.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -72,7 +72,8 @@ def make_case(
     """Sort the sampled rows."""
     base = chosen.base
     with_texts = sample.has_texts and chosen.texts_fit
-    usable = [row for row, fits in zip(sample.rows, chosen.fits.tolist(), strict=True) if fits]
+    unit = chosen.inverter is not None and base.checkpoint.config.encoder.normalised
+    usable = [_scaled(row, unit) for row, fits in zip(sample.rows, chosen.fits.tolist(), strict=True) if fits]
     dimension = len(usable[0].vector) if usable else 0
     broken = sum(len(row.vector) != dimension or not np.isfinite(row.vector).all() for row in sample.rows)
     without_text = 0
@@ -87,7 +88,7 @@ def make_case(
     short = [row for row, long in zip(there, is_long, strict=True) if not long]
     targets = [Target(row.id, row.vector, row.text if with_texts else None) for row in short]
     targets += [
-        Target(one.row.id, one.row.vector, one.row.text, one.canary)
+        Target(one.row.id, _scaled(one.row, unit).vector, one.row.text, one.canary)
         for one in sample.planted
         if len(one.row.vector) == dimension
     ]
@@ -111,7 +112,15 @@ def make_case(
         targets=tuple(targets),
         long=tuple(row for row, long in zip(there, is_long, strict=True) if long),
         others=tuple(
-            row for row in sample.others if len(row.vector) == dimension and np.isfinite(row.vector).all()
+            _scaled(row, unit)
+            for row in sample.others
+            if len(row.vector) == dimension and np.isfinite(row.vector).all()
         ),
         summary=summary,
     )
+
+
+def _scaled(row: Row, unit: bool) -> Row:
+    """With a vector of length 1 where the encoder gives such: a store may keep them as whole numbers."""
+    norm = float(np.linalg.norm(row.vector)) if unit else 0.0
+    return replace(row, vector=row.vector / np.float32(norm)) if norm > 0 else row

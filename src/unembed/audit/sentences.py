@@ -85,14 +85,12 @@ def _measured_sentence(one: AttackerResult) -> str:
         text = f"Of {total:,} attacked texts, {percent(exact.figure.value)} come back word for word to {who}"
     else:
         text = f"None of {total:,} attacked texts comes back word for word to {who}"
-    parts = []
-    if f1 is not None and exact.figure.value < 0.5:
-        parts.append(f"{percent(f1.figure.value)} of the words")
     if pii is not None and pii.total:
-        parts.append(f"{pii.found:,} of {pii.total:,} pieces of personal data")
-    if parts:
-        text += ("; " if exact.found else ", but ") + " and ".join(parts) + " do"
-    return text + "."
+        text += f"; of {pii.total:,} pieces of personal data {pii.found:,} do"
+    text += "."
+    if f1 is not None and exact.figure.value < 0.5:
+        text += f" On average {percent(f1.figure.value)} of the words are right."
+    return text
 
 
 def _canary_sentence(attackers: Sequence[AttackerResult]) -> str:
@@ -131,7 +129,7 @@ def methods(case: Case) -> tuple[str, ...]:
     return tuple(out)
 
 
-def limits(case: Case, misses: str | None) -> tuple[str, ...]:
+def limits(case: Case, misses: str | None, canaries: int = 0) -> tuple[str, ...]:
     """What it cannot tell."""
     out = [
         "An attacker with a better model, more time or more calls gets more: these are lower bounds of what "
@@ -147,9 +145,14 @@ def limits(case: Case, misses: str | None) -> tuple[str, ...]:
             f"{case.summary.other_encoder} sampled rows do not fit their texts under this encoder; they were "
             f"left out."
         )
-    if case.chosen.prefixed:
+    if case.chosen.finding.preparation is not None:
         out.append(
-            "Texts were embedded behind a prefix, which the attackers recover too: exact matches are missed."
+            f"Texts were changed before they were embedded ({case.chosen.finding.preparation}). Attackers recover "
+            "that too, so that exact matches are missed."
+        )
+    if canaries > len(case.canaries):
+        out.append(
+            f"{canaries - len(case.canaries)} of {canaries} canaries were not found among the store's texts."
         )
     if not case.chosen.texts_fit:
         out.append("The texts in the store are not those that its vectors were made of; they were not used.")

@@ -75,7 +75,7 @@ def summarise_audit(
                 status=_status(reason, rows, attacker, case, ending),
                 reason=reason or (ending.problem if len(rows) < len(attacker.targets(case)) else None),
                 n=sum(row.canary is None for row in rows),
-                wanted=0 if reason is not None else len(attacker.targets(case)),
+                wanted=0 if reason is not None else len(set(attacker.targets(case)) & set(case.usual)),
                 encoder_calls=sum(row.encoder_calls for row in rows),
                 dollars=_cost(case, rows),
                 seconds_per_vector=round(float(np.mean([row.seconds for row in rows])), 3) if rows else None,
@@ -106,7 +106,7 @@ def summarise_audit(
             results, config.thresholds, baseline, None if config.baseline is None else str(config.baseline)
         ),
         methods=methods(case),
-        limits=limits(case, personal.summary.misses if personal.summary is not None else None),
+        limits=limits(case, personal.summary.misses if personal.summary is not None else None, given),
         next_steps=next_steps(case, results),
         identifiers=IDENTIFIERS,
         settings=config.model_dump(mode="json"),

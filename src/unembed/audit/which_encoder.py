@@ -33,10 +33,6 @@ class ChosenModel:
     texts_fit: bool  # whether the store's texts are those of its vectors
     fits: NDArray[np.bool_]  # [n] the sample's rows that are this encoder's
 
-    @property
-    def prefixed(self) -> bool:
-        return any("prefix" in line for line in self.finding.says)
-
 
 def choose_model(sample: SampledStore, config: AuditConfig, base: Inverter) -> ChosenModel:
     """Find the encoder out, or take what was given; then whether the model inverts it."""
@@ -75,7 +71,14 @@ def _identified(rows: list[Row], metadata: dict[str, str]) -> EncoderFinding:
         + "."
         for one in found.candidates
     ]
-    return EncoderFinding(name=found.encoder, verdict=found.verdict.value, sure=found.sure, says=tuple(says))
+    own = next((one for one in found.candidates if one.encoder == found.encoder), None)
+    return EncoderFinding(
+        name=found.encoder,
+        verdict=found.verdict.value,
+        sure=found.sure,
+        preparation=None if own is None else own.preparation,
+        says=tuple(says),
+    )
 
 
 def _obstacle(finding: EncoderFinding, base: Inverter, dimension: int) -> str | None:
@@ -119,7 +122,7 @@ def _which_rows(
     if finding.verdict == Verdict.WRONG_TEXTS.value:
         return False, fits
     local = encoder is not None and find_entry(encoder.info.name).kind != "api"
-    if not local or encoder is None or any("prefix" in line for line in finding.says):
+    if not local or encoder is None or finding.preparation is not None:
         return True, fits
     rows = [number for number in fits.nonzero()[0].tolist() if sample.rows[number].text]
     if not rows:
