@@ -43,7 +43,7 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[all]" --group dev
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[all,stores]" --group dev
 	touch $@
 
 clean:

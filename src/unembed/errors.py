@@ -49,3 +49,9 @@ class UnavailableError(UnembedError):
     """Something outside this process does not answer: a hub, an endpoint, a store, a full disk."""
 
     exit_code = 6
+
+
+class FindingsError(UnembedError):
+    """An audit did its work, and what it looked at gives away more than is allowed."""
+
+    exit_code = 7

@@ -175,6 +175,22 @@ def test_what_cannot_be_adapted_is_said(fit, base, tmp_path):
         fit(base=tmp_path / "adapter")
 
 
+def test_pairs_of_a_vector_store(fit, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    sentences = toy.sentences(300, seed=3)
+    rows = zip(sentences, Rotated().encode(sentences).tolist(), strict=True)
+    with duckdb.connect(str(tmp_path / "store.duckdb")) as database:
+        database.execute("BEGIN; CREATE TABLE notes (page_content VARCHAR, v FLOAT[])")
+        database.executemany("INSERT INTO notes VALUES (?, ?)", [*rows, (None, [0.0] * OTHER)])
+        database.execute("COMMIT")
+    address = f"duckdb:{tmp_path / 'store.duckdb'}#notes"
+    model = fit("theirs", texts=None, pairs_from=address, pairs=120)
+    assert model.adapter.fit["pairs"] == 120
+    assert model.adapter.fit["explained"] > 0.99
+    with pytest.raises(UsageError, match="no text field 'body'"):
+        fit("theirs", texts=None, pairs_from=address, text_field="body")
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_pairs_of_somebody_who_cannot_call_the_encoder(fit, tmp_path, suffix):
     sentences = toy.sentences(300, seed=3)

@@ -89,11 +89,19 @@ def commands(own_code: OwnCode, output: Path) -> dict[str, tuple[object, ...]]:
             *("evaluate", "--model", own_code.model, "--data", own_code.data, *short),
             *("-o", output, "--json"),
         ),
+        "identify": ("identify", _pairs(output), "--encoder", own_code.encoder, "--json"),
     }
 
 
+def _pairs(folder: Path) -> Path:
+    """A text with a vector."""
+    path = folder.with_name("pairs.jsonl")
+    path.write_text(json.dumps({"text": "the cat sat", "embedding": [0.6, 0.7, 0.1]}), encoding="utf-8")
+    return path
+
+
 @pytest.mark.parametrize(
-    "name", ["prepare encode", "invert", "invert guided", "invert guided by name", "evaluate"]
+    "name", ["prepare encode", "invert", "invert guided", "invert guided by name", "evaluate", "identify"]
 )
 def test_a_command_runs_an_encoders_code_only_when_told_to(
     own_code: OwnCode, tmp_path: Path, name: str

@@ -40,7 +40,7 @@ def adapt(
     texts: str | Path | None = None,
     pairs: int = PAIRS,
     pairs_from: str | Path | None = None,
-    text_field: str = "text",
+    text_field: str | None = None,
     vector_field: str | None = None,
     base: str | Path | None = None,
     base_encoder: Encoder | None = None,
@@ -56,9 +56,10 @@ def adapt(
     >>> unembed.Inverter(model).invert(vectors[0]).text
 
     `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
-    drawn and embedded. Whoever has pairs and cannot call the encoder gives them as `pairs_from`, JSON lines
-    or Parquet with a text and a vector in each record; `encoder` is then only a name. `base` is the model to
-    adapt, by default the bundled one; `base_encoder` stands in for the encoder that it was trained for.
+    drawn and embedded. Whoever has pairs and cannot call the encoder gives them as `pairs_from`: JSON lines
+    or Parquet with a text and a vector in each record, or the address of a vector store, of which `pairs` are
+    drawn; `encoder` is then only a name. `base` is the model to adapt, by default the bundled one;
+    `base_encoder` stands in for the encoder that it was trained for.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
     tell = announce or (lambda text: None)
@@ -68,13 +69,14 @@ def adapt(
         raise UsageError("The base is an adapter itself.", hint="Adapt the model that it was made of.")
     fits = _fits(model)
     if pairs_from is not None:
-        some = read_pairs(Path(pairs_from), pairs, fits, text_field=text_field, vector_field=vector_field)
+        fields = {"text_field": text_field, "vector_field": vector_field}
+        some = read_pairs(pairs_from, pairs, fits, **fields, seed=seed, quiet=quiet)
         info = _described(encoder, some)
     else:
         if encoder is None or texts is None:
             raise UsageError(
                 "An adapter is fitted on pairs of texts and vectors.",
-                hint="Give an encoder and texts to embed with it, or pairs: --pairs-from FILE",
+                hint="Give an encoder and texts to embed with it, or pairs: --pairs-from FILE|STORE",
             )
         if isinstance(encoder, str):
             encoder = load_encoder(encoder, device=device, trust_remote_code=trust_remote_code)

@@ -1,4 +1,4 @@
-"""Pairs of a text and its vector by the encoder to adapt to: embedded here, or read from a file.
+"""Pairs of a text and its vector by the encoder to adapt to: embedded here, or read from a file or a store.
 
 Embedding is what takes time, or money where the encoder is an endpoint: finished chunks are kept, and the
 same command goes on after them.
@@ -7,6 +7,8 @@ same command goes on after them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,11 +22,14 @@ from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UsageError
 from unembed.progress import progress_bar
 from unembed.storage import atomic_write, digest_json, folder_lock, settle_plan
+from unembed.stores.registry import is_store_address, open_store
+from unembed.stores.sampling import sample_rows
 from unembed.vectors.files import open_vectors
 
 CHUNK = 256  # texts that are embedded between two saves
 SPARE = 4  # times as many texts are collected as are wanted: some are too long
 LEAST = 50  # pairs; fewer fit nothing
+TEXT_FIELD = "text"  # of a record, unless another is named
 
 Fits = Callable[[Sequence[str]], list[bool]]  # which texts the model can write
 
@@ -72,9 +77,24 @@ def embed_pairs(texts: Sequence[str], encoder: Encoder, folder: Path, *, quiet: 
 
 
 def read_pairs(
-    path: Path, count: int, fits: Fits, *, text_field: str, vector_field: str | None = None
+    source: str | Path,
+    count: int,
+    fits: Fits,
+    *,
+    text_field: str | None = None,
+    vector_field: str | None = None,
+    seed: int = 0,
+    quiet: bool = True,
 ) -> Pairs:
-    """Pairs that somebody has: JSON lines or Parquet with a text and a vector in each record."""
+    """Pairs that somebody has: a file with a text and a vector in each record, or the address of a store.
+
+    Of a file the first pairs are taken that can be used, of a store they are drawn at random.
+    """
+    if is_store_address(str(source)):
+        return _stored_pairs(
+            str(source), count, fits, text_field=text_field, vector_field=vector_field, seed=seed, quiet=quiet
+        )
+    path, text_field = Path(source), text_field or TEXT_FIELD
     texts = [clean(text) for text in parse_source(str(path), field=text_field).texts()]
     file = open_vectors(path, field=vector_field)
     vectors = np.concatenate(list(file.blocks()))  # [N, D]
@@ -83,14 +103,49 @@ def read_pairs(
             f"{path} has {len(texts):,} texts and {len(vectors):,} vectors.",
             hint=f"Every record needs both: the text in '{text_field}' (--text-field), and a vector.",
         )
+    chosen = _usable(texts, vectors, count, fits, str(path))
+    return Pairs([texts[row] for row in chosen], vectors[chosen], file.identity)
+
+
+def _stored_pairs(
+    address: str,
+    count: int,
+    fits: Fits,
+    *,
+    text_field: str | None,
+    vector_field: str | None,
+    seed: int,
+    quiet: bool,
+) -> Pairs:
+    with closing(open_store(address, vector=vector_field, text_field=text_field)) as store:
+        info = store.describe()
+        if info.text_field is None:
+            raise UsageError(
+                f"{address}: which field holds the texts?",
+                hint=f"Name it with --text-field: {', '.join(info.text_fields) or 'but it has none'}.",
+            )
+        with progress_bar("Reading", total=info.count, unit="rows", quiet=quiet) as progress:
+            rows = sample_rows(store, SPARE * count, seed, progress=progress)
+    rows = [row for row in rows if row.text]
+    texts = [clean(row.text or "") for row in rows]
+    vectors = np.stack([row.vector for row in rows]) if rows else np.empty((0, 1), np.float32)  # [N, D]
+    chosen = _usable(texts, vectors, count, fits, address)
+    some, found = [texts[row] for row in chosen], vectors[chosen]
+    return Pairs(some, found, digest_json([some, sha256(found.tobytes()).hexdigest()]))
+
+
+def _usable(
+    texts: Sequence[str], vectors: NDArray[np.float32], count: int, fits: Fits, where: str
+) -> NDArray[np.intp]:
+    """The first `count` rows whose text can be written and whose vector is finite."""
     usable = np.isfinite(vectors).all(axis=1) & np.array(fits(texts), dtype=bool)  # [N]
-    chosen = usable.nonzero()[0][:count]
+    chosen: NDArray[np.intp] = usable.nonzero()[0][:count]
     if len(chosen) < LEAST:
         raise UsageError(
-            f"{path} has {len(chosen)} pairs that can be used; {LEAST} are the least.",
+            f"{where} has {len(chosen)} pairs that can be used; {LEAST} are the least.",
             hint="Left out are texts longer than the model can write, and vectors that are not finite.",
         )
-    return Pairs([texts[row] for row in chosen], vectors[chosen], file.identity)
+    return chosen
 
 
 def _load(path: Path) -> NDArray[np.float32]:

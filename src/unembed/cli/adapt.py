@@ -15,6 +15,7 @@ Examples:
   unembed adapt --encoder mpnet --texts sentences.txt -o models/mpnet
   unembed adapt --encoder openai:text-embedding-3-small --texts sentences.txt --dry-run
   unembed adapt --encoder text-embedding-3-small --pairs-from pairs.parquet -o models/mine
+  unembed adapt --encoder unknown --pairs-from chroma:./chroma#notes -o models/notes
   unembed invert --model models/mpnet "a sentence of your own"
 Run the same command again after an interruption: texts that are embedded stay embedded.
 """
@@ -35,11 +36,15 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--pairs-from",
-    type=_PATH,
-    help="JSON lines or Parquet, a text and its vector in each record: where the encoder cannot be called.",
+    metavar="FILE|STORE",
+    help="Texts with their vectors, where the encoder cannot be called: JSON lines, Parquet, "
+    "or a vector store by its address (docs/stores.md).",
 )
-@click.option("--text-field", default="text", show_default=True, help="Field of the text in --pairs-from.")
-@click.option("--vector-field", help="Field of the vector in --pairs-from.  [default: the only list]")
+@click.option(
+    "--text-field",
+    help="Field of the text in --pairs-from.  [default: text; of a store: one with a usual name]",
+)
+@click.option("--vector-field", help="Field of the vector in --pairs-from.  [default: the only one]")
 @click.option(
     "--base", metavar="MODEL", help="Model to adapt: a folder or hub id.  [default: the bundled one]"
 )

@@ -2,7 +2,8 @@
 
 Exit codes are stable: 0 done; 1 failed; 2 wrong usage; 3 a missing extra; 4 damaged or unfit data;
 5 an existing output was made with other settings; 6 something outside does not answer, or a file cannot
-be read or written; 70 an unexpected error (--debug shows the traceback); 130 Ctrl-C.
+be read or written; 7 an audit found more than is allowed; 70 an unexpected error (--debug shows the
+traceback); 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ COMMANDS = {
     "phrases": ("phrases", "Count word pairs and triples in texts, for guided searches."),
     "model": ("model", "Show, shrink, export and share a trained model."),
     "invert": ("invert", "Recover texts from vectors, or embed a text and recover it."),
+    "identify": ("identify", "Say which encoder made the vectors of a file or a store."),
+    "canary": ("canary", "Make sentences with secrets, to plant in a store and look for afterwards."),
     "evaluate": ("evaluate", "Measure how much a model recovers, beside the floors."),
+    "audit": ("audit", "Attack a vector store's vectors, and report what they give away."),
     "serve": ("serve", "Serve the live demonstration page and the HTTP API."),
 }
 
@@ -70,7 +74,8 @@ class LazyCommands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Results go to stdout, progress to stderr; every command takes --json. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 missing extra, 4 bad data, "
-    "5 made with other settings, 6 unreachable, 70 unexpected error, 130 interrupted.",
+    "5 made with other settings, 6 unreachable, 7 findings of an audit, 70 unexpected error, 130 "
+    "interrupted.",
     params=[debug_option()],
 )
 @click.version_option(__version__, prog_name="unembed")

@@ -45,16 +45,21 @@ def _suffix(file: Path) -> str:
     return name.suffix.lower()
 
 
-def _read_json_lines(file: Path, field: str) -> Iterator[str]:
+def json_records(file: Path) -> Iterator[tuple[int, Any]]:
+    """What stands on each line that is not blank, with the line's number."""
     for number, line in _lines(file):
         if not line.strip():
             continue
         try:
-            record = json.loads(_decode(line, file, number))
+            yield number, json.loads(_decode(line, file, number))
         except json.JSONDecodeError as error:
             raise DataError(
                 f"{file}, line {number}, is not valid JSON: {error}.", hint="Write one JSON object per line."
             ) from error
+
+
+def _read_json_lines(file: Path, field: str) -> Iterator[str]:
+    for number, record in json_records(file):
         if not isinstance(record, dict):
             raise DataError(
                 f"{file}, line {number}, is not a JSON object with a field '{field}'.",

@@ -17,6 +17,9 @@ from unembed.vectors.arrays import Floats
 
 STDIN = "-"
 BLOCK = 1024
+FAISS = (".faiss", ".index")
+PARQUET = (".parquet", ".pq")
+SUFFIXES = (".npy", ".npz", ".safetensors", *FAISS, *PARQUET, ".jsonl", ".ndjson", ".json")
 _HEAD = 1 << 20
 
 
@@ -61,6 +64,26 @@ def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
 
     if str(source) == STDIN:
         return VectorFile("standard input", streamed.JsonLines(None, field), STDIN)
+    path = existing_file(source)
+    suffix = path.suffix.lower()
+    reader: Reader
+    if suffix == ".npy":
+        reader = random_access.npy(path)
+    elif suffix == ".npz":
+        reader = random_access.npz(path, field)
+    elif suffix == ".safetensors":
+        reader = random_access.safetensors(path, field)
+    elif suffix in FAISS:
+        reader = random_access.faiss(path)
+    elif suffix in PARQUET:
+        reader = streamed.Parquet(path, field)
+    else:
+        reader = streamed.JsonLines(path, field)
+    return VectorFile(str(path), reader, _identity(path))
+
+
+def existing_file(source: str | Path, *, any_suffix: bool = False) -> Path:
+    """The path of a file that is there, is not empty and has a suffix that is known; else an error."""
     path = Path(source)
     if not path.exists():
         raise UsageError(
@@ -71,25 +94,12 @@ def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
     if not path.stat().st_size:
         raise DataError(f"{path} is empty.")
     suffix = path.suffix.lower()
-    reader: Reader
-    if suffix == ".npy":
-        reader = random_access.npy(path)
-    elif suffix == ".npz":
-        reader = random_access.npz(path, field)
-    elif suffix == ".safetensors":
-        reader = random_access.safetensors(path, field)
-    elif suffix in (".faiss", ".index"):
-        reader = random_access.faiss(path)
-    elif suffix in (".parquet", ".pq"):
-        reader = streamed.Parquet(path, field)
-    elif suffix in (".jsonl", ".ndjson", ".json"):
-        reader = streamed.JsonLines(path, field)
-    else:
+    if suffix not in SUFFIXES and not any_suffix:
         raise UsageError(
             f"{path.name}: vectors are not read from '{suffix or 'a file without a suffix'}'.",
             hint="Formats: .npy, .npz, .parquet, .jsonl, .safetensors, .faiss; '-' is JSON lines on stdin.",
         )
-    return VectorFile(str(path), reader, _identity(path))
+    return path
 
 
 def _identity(path: Path) -> str:

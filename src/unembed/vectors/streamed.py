@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -120,7 +120,7 @@ class Parquet:
             column = self._column(file.schema_arrow)
             groups, skip = self._groups(file.metadata, start)
             row, width = start - skip, 0
-            for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=[column]):
+            for batch in parquet_batches(file, size, groups, [column]):
                 values = batch.column(0)
                 present = ~np.asarray(values.is_null())  # [n]
                 some = self._table(values.drop_null(), column, row) if present.any() else None  # [k, D]
@@ -193,3 +193,9 @@ class Parquet:
                 yield file
         except (ArrowException, OSError) as error:
             raise DataError(f"{self.path} cannot be read as Parquet: {error}") from error
+
+
+def parquet_batches(file: Any, size: int, groups: Iterable[int], columns: list[str]) -> Iterator[Any]:
+    """Row group by row group: asked for all at once, Arrow reads ahead and holds most of a large file."""
+    for group in groups:
+        yield from file.iter_batches(batch_size=size, row_groups=[group], columns=columns, use_threads=False)

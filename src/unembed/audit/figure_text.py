@@ -1,0 +1,45 @@
+"""Figures as people read them: a percentage, and its interval in brackets."""
+
+from __future__ import annotations
+
+from unembed.metrics.figure import Figure
+
+
+def share(value: float) -> str:
+    """A share as a percentage, with a decimal where it is small."""
+    return f"{100 * value:.1f} %" if 0 < abs(value) < 0.1 else f"{100 * value:.0f} %"
+
+
+def interval(figure: Figure) -> str:
+    """The interval alone; nothing where one sample gives none."""
+    if figure.low is None or figure.high is None:
+        return ""
+    small = max(abs(figure.low), abs(figure.high)) < 0.1
+    low, high = (f"{100 * end:.1f}" if small else f"{100 * end:.0f}" for end in (figure.low, figure.high))
+    return f"[{low}, {high}]"
+
+
+def cell(figure: Figure | None) -> str:
+    """`31 % [25, 38]`."""
+    return "" if figure is None else f"{share(figure.value)} {interval(figure)}".strip()
+
+
+def money(dollars: float | None) -> str:
+    """A price; less than a cent is said so."""
+    if dollars is None:
+        return "no charge known"
+    return "less than $0.01" if dollars < 0.01 else f"${dollars:,.2f}"
+
+
+def cost(encoder_calls: int, n: int, dollars: float | None, seconds: float | None) -> str:
+    """What an attack took, in a line."""
+    parts = []
+    if encoder_calls and n:
+        parts.append(f"{encoder_calls / n:,.0f} encoder calls a vector")
+        if dollars is not None:
+            parts.append(f"{money(dollars)} in all")
+    else:
+        parts.append("no encoder call")
+    if seconds is not None:
+        parts.append(f"{seconds:.1f} s a vector here")
+    return ", ".join(parts)

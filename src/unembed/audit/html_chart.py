@@ -1,0 +1,90 @@
+"""The report's charts, as SVG that needs nothing else: bars with intervals, floors as grey marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from unembed.audit.audit_report import Measure
+from unembed.audit.figure_text import cell, interval, share
+from unembed.metrics.figure import Figure
+
+WIDTH, LEFT, RIGHT = 920, 262, 196
+ROW, BAR = 40, 18
+SCALE = WIDTH - LEFT - RIGHT
+
+
+class Bar:
+    """One row of a chart."""
+
+    def __init__(self, label: str, figure: Figure, floors: Sequence[Figure] = (), note: str = "") -> None:
+        self.label, self.figure, self.floors, self.note = label, figure, floors, note
+
+
+def measure_bars(measures: Sequence[Measure]) -> list[Bar]:
+    """An attacker's measures, each with its floors and what leaked."""
+    return [
+        Bar(
+            one.label + (f" ({one.found} of {one.total})" if one.total and one.name != "f1" else ""),
+            one.figure,
+            [floor.figure for floor in one.floors],
+            f"leaked {cell(one.leaked)}",
+        )
+        for one in measures
+    ]
+
+
+def bar_chart(bars: Sequence[Bar], title: str) -> str:
+    """Horizontal bars from 0 to 100 %."""
+    height = len(bars) * ROW + 26
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title, quote=True)}">'
+        f"<title>{escape(title)}</title>"
+    ]
+    bottom = len(bars) * ROW + 4
+    for tick in (0, 25, 50, 75, 100):
+        x = _x(tick / 100)
+        parts.append(f'<line x1="{x:.1f}" y1="2" x2="{x:.1f}" y2="{bottom}" stroke="var(--line)"/>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle" class="faint">{tick} %</text>'
+        )
+    for number, bar in enumerate(bars):
+        parts.append(_bar(bar, number * ROW + ROW / 2 + 2))
+    return "".join([*parts, "</svg>"])
+
+
+def _bar(bar: Bar, middle: float) -> str:
+    value = min(1.0, max(0.0, bar.figure.value))
+    top = middle - BAR / 2
+    parts = [
+        f'<text x="{LEFT - 14}" y="{middle + 4.5:.1f}" text-anchor="end">{escape(bar.label)}</text>',
+        f'<rect x="{LEFT}" y="{top:.1f}" width="{SCALE * value:.1f}" height="{BAR}" rx="3" fill="var(--bad)" '
+        f'opacity=".82"/>',
+    ]
+    for floor in bar.floors:
+        x = _x(min(1.0, max(0.0, floor.value)))
+        parts.append(
+            f'<line x1="{x:.1f}" y1="{top - 4:.1f}" x2="{x:.1f}" y2="{top + BAR + 4:.1f}" '
+            f'stroke="var(--floor)" '
+            f'stroke-width="4"><title>floor {share(floor.value)}</title></line>'
+        )
+    if bar.figure.low is not None and bar.figure.high is not None:
+        low, high = _x(max(0.0, bar.figure.low)), _x(min(1.0, bar.figure.high))
+        parts.append(
+            f'<path d="M{low:.1f} {middle:.1f}H{high:.1f}M{low:.1f} {middle - 5:.1f}v10M{high:.1f} '
+            f'{middle - 5:.1f}v10" '
+            'stroke="var(--ink)" stroke-width="1.6" fill="none"/>'
+        )
+    x = LEFT + SCALE + 14
+    value_text = f'<tspan font-weight="650">{share(bar.figure.value)}</tspan>'
+    shown = f'{value_text} <tspan class="faint">{interval(bar.figure)}</tspan>'
+    if bar.note:
+        parts.append(f'<text x="{x}" y="{middle - 3:.1f}">{shown}</text>')
+        parts.append(f'<text x="{x}" y="{middle + 13:.1f}" class="faint">{escape(bar.note)}</text>')
+    else:
+        parts.append(f'<text x="{x}" y="{middle + 4.5:.1f}">{shown}</text>')
+    return "".join(parts)
+
+
+def _x(value: float) -> float:
+    return LEFT + SCALE * value

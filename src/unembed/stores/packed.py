@@ -1,0 +1,45 @@
+"""Vectors that are packed into bytes, as Redis hashes and columns of SQLite keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unembed.errors import DataError, UsageError
+from unembed.vectors.arrays import Floats
+
+DTYPES = {"float32": "<f4", "float16": "<f2", "float64": "<f8", "int8": "i1", "uint8": "u1"}
+_GUESSED = ("float32", "float16", "float64")  # bytes of whole numbers cannot be told from those of others
+# The sizes of an embedding's numbers differ by about 2 bits (one standard deviation). Read as another type,
+# bits of a mantissa are taken for an exponent, and they differ by 9 and more.
+_MOST_SPREAD = 4.0
+
+
+def guess_dtype(blobs: Sequence[bytes]) -> str | None:
+    """The type in which these bytes are numbers of about one size; None: they are no vectors."""
+    for dtype in _GUESSED:
+        if any(not blob or len(blob) % np.dtype(DTYPES[dtype]).itemsize for blob in blobs):
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            numbers = np.concatenate(
+                [np.frombuffer(blob, DTYPES[dtype]).astype(np.float64) for blob in blobs]
+            )
+        sizes = np.abs(numbers[numbers != 0])
+        if len(sizes) and np.isfinite(sizes).all() and float(np.log2(sizes).std()) < _MOST_SPREAD:
+            return dtype
+    return None
+
+
+def unpack(blob: bytes, dtype: str, where: str) -> Floats:
+    """The vector in these bytes.  # [D]"""
+    size = np.dtype(DTYPES[dtype]).itemsize
+    if not blob or len(blob) % size:
+        raise DataError(f"{where} has {len(blob)} bytes, which are no vector of {dtype}.")
+    return np.frombuffer(blob, DTYPES[dtype]).astype(np.float32)
+
+
+def known_dtype(name: str) -> str:
+    if name not in DTYPES:
+        raise UsageError(f"There is no type '{name}'.", hint=f"Types: {', '.join(DTYPES)}.")
+    return name
