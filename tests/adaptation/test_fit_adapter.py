@@ -169,7 +169,7 @@ def test_what_cannot_be_adapted_is_said(fit, base, tmp_path):
     with pytest.raises(UsageError, match="nothing to adapt"):
         fit(toy.ToyEncoder(dimension=DIM))
     with pytest.raises(UsageError, match="pairs of texts and vectors"):
-        fit(texts=None)
+        adapt(None, tmp_path / "none", base=base)
     fit()
     with pytest.raises(UsageError, match="an adapter itself"):
         fit(base=tmp_path / "adapter")

@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unembed.adaptation.pairs import Pairs, choose_texts, embed_pairs, read_pairs
+from unembed.adaptation.default_texts import default_texts
+from unembed.adaptation.pairs import Fits, Pairs, choose_texts, embed_pairs, read_pairs
 from unembed.adaptation.ridge import fit_ridge
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder, EncoderInfo
@@ -56,9 +57,10 @@ def adapt(
     >>> unembed.Inverter(model).invert(vectors[0]).text
 
     `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
-    drawn and embedded. Whoever has pairs and cannot call the encoder gives them as `pairs_from`, JSON lines
-    or Parquet with a text and a vector in each record; `encoder` is then only a name. `base` is the model to
-    adapt, by default the bundled one; `base_encoder` stands in for the encoder that it was trained for.
+    drawn and embedded, by default of the sentences that come with the package. Whoever has pairs and cannot
+    call the encoder gives them as `pairs_from`, JSON lines or Parquet with a text and a vector in each record;
+    `encoder` is then only a name. `base` is the model to adapt, by default the bundled one; `base_encoder`
+    stands in for the encoder that it was trained for.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
     tell = announce or (lambda text: None)
@@ -71,10 +73,10 @@ def adapt(
         some = read_pairs(Path(pairs_from), pairs, fits, text_field=text_field, vector_field=vector_field)
         info = _described(encoder, some)
     else:
-        if encoder is None or texts is None:
+        if encoder is None:
             raise UsageError(
                 "An adapter is fitted on pairs of texts and vectors.",
-                hint="Give an encoder and texts to embed with it, or pairs: --pairs-from FILE",
+                hint="Give an encoder to embed texts with, or pairs: --pairs-from FILE",
             )
         if isinstance(encoder, str):
             encoder = load_encoder(encoder, device=device, trust_remote_code=trust_remote_code)
@@ -83,7 +85,7 @@ def adapt(
                 f"The base was trained for '{encoder.info.name}' itself: there is nothing to adapt.",
                 hint="Use the base, or give another encoder.",
             )
-        chosen = choose_texts(str(texts), pairs, output / "pairs" / "texts", fits, seed=seed, quiet=quiet)
+        chosen = _texts(texts, pairs, output / "pairs" / "texts", fits, seed=seed, quiet=quiet)
         tell(f"Embedding {len(chosen):,} texts with {encoder.info.name}.")
         some = embed_pairs(chosen, encoder, output / "pairs", quiet=quiet)
         info = encoder.info
@@ -100,13 +102,9 @@ def estimate(
     texts: str | Path | None, pairs: int = PAIRS, base: str | Path | None = None, *, seed: int = 0
 ) -> dict[str, int]:
     """What `adapt` would embed: how many texts, and about how many tokens, as the base counts them."""
-    if texts is None:
-        raise UsageError("There are no texts to embed.", hint="Give a file of sentences: --texts FILE")
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
     with tempfile.TemporaryDirectory() as temporary:
-        chosen = choose_texts(
-            str(texts), pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True
-        )
+        chosen = _texts(texts, pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True)
     found = model.tokenizer.encode_batch(chosen, add_special_tokens=False)
     return {"texts": len(chosen), "tokens": sum(len(one.ids) for one in found)}
 
@@ -157,11 +155,20 @@ def fit_adapter(
     return config, weights
 
 
+def _texts(
+    source: str | Path | None, count: int, folder: Path, fits: Fits, *, seed: int, quiet: bool
+) -> list[str]:
+    """`count` texts of a source, or of those that come with the package."""
+    if source is None:
+        return default_texts(count, fits)
+    return choose_texts(str(source), count, folder, fits, seed=seed, quiet=quiet)
+
+
 def _energy(vectors: torch.Tensor) -> float:
     return float(vectors.square().mean())
 
 
-def _fits(base: Checkpoint) -> Callable[[Sequence[str]], list[bool]]:
+def _fits(base: Checkpoint) -> Fits:
     """Whether texts are of lengths that the base can write."""
     longest = base.config.denoiser.max_length
 

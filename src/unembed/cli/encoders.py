@@ -77,6 +77,7 @@ def fetch_command(parent_json: bool, names: tuple[str, ...], force: bool, as_jso
       unembed encoders fetch potion               (31 MB)
       unembed encoders fetch mpnet                (405 MB)
       unembed encoders fetch e5-small gte-small   (79 and 161 MB; need 'unembed[onnx]')
+      unembed encoders fetch multilingual-e5-small (91 MB, 100 languages)
     """
     as_json = as_json or parent_json
     from unembed.encoders.fetch import check_names, fetch
