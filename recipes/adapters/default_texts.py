@@ -3,8 +3,8 @@
     pip install faker==40.54.0
     python recipes/adapters/default_texts.py en_short.txt.gz src/unembed/assets/adapt-texts.txt.gz
 
-Three quarters are sentences of Tatoeba (CC BY 2.0 FR), the rest is made by rule (minilm-en/made_texts.py). Two
-thirds of Tatoeba's are chosen one after the other, each for words that were rare until then; one third is
+Three quarters are sentences of Tatoeba (CC BY 2.0 FR), the rest is made by rule (minilm-en/made_texts.py).
+Two thirds of Tatoeba's are chosen one after the other, each for words that were rare until then; one third is
 chance. The order is random: the first N lines are a sample of all, whatever N. What a split by key may hold
 out of Tatoeba is not among them.
 """

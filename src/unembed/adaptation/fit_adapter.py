@@ -6,7 +6,6 @@ standardised ones. The surrogate's last layer is fitted anew, from its hidden st
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from unembed.adaptation.default_texts import default_texts
 from unembed.adaptation.pairs import Fits, Pairs, choose_texts, embed_pairs, read_pairs
 from unembed.adaptation.ridge import fit_ridge
+from unembed.adaptation.tuned_map import fit_map
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder, EncoderInfo
 from unembed.encoders.surrogate_encoder import Surrogate
@@ -30,7 +30,6 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import WEIGHTS
 
 PAIRS = 5000
-ENERGY = 0.8  # of the mapped vectors, relative to the base's own: a first look, not tuned
 LEAST_TOKENS = 3
 
 
@@ -58,8 +57,8 @@ def adapt(
 
     `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
     drawn and embedded, by default of the sentences that come with the package. Whoever has pairs and cannot
-    call the encoder gives them as `pairs_from`, JSON lines or Parquet with a text and a vector in each record;
-    `encoder` is then only a name. `base` is the model to adapt, by default the bundled one; `base_encoder`
+    call the encoder gives them as `pairs_from`, JSON lines or Parquet with a text and a vector in each record
+    (`encoder` is then only a name). `base` is the model to adapt, by default the bundled one; `base_encoder`
     stands in for the encoder that it was trained for.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
@@ -121,17 +120,16 @@ def fit_adapter(
     vectors = torch.from_numpy(np.ascontiguousarray(pairs.vectors, dtype=np.float32))  # [n, D]
     with torch.no_grad():
         standard = base.denoiser.read(torch.from_numpy(native.encode(pairs.texts)))  # [n, native_dim]
-    to_base = fit_ridge(vectors, standard)
-    # A regression's predictions are timid: what it cannot tell it leaves at the mean. The blocks have only
-    # seen vectors at full strength, and read timid ones as texts without a subject.
-    ratio = _energy(standard - to_base.shift) / _energy(to_base(vectors) - to_base.shift)
-    louder = max(1.0, math.sqrt(ENERGY * ratio))
+    tuned = fit_map(base, vectors, standard, pairs.texts)
+    to_base = tuned.ridge
     fit: dict[str, Any] = {
         "pairs": len(pairs.texts),
         "texts": pairs.digest,
         "strength": to_base.strength,
         "explained": to_base.explained,
-        "louder": louder,
+        "louder": tuned.louder,
+        "energy": tuned.energy,
+        "words": tuned.words,
     }
     project = bias = surrogate_digest = None
     if base.has_surrogate:
@@ -149,7 +147,11 @@ def fit_adapter(
         fit=fit,
     )
     weights = AdapterWeights(
-        mean=to_base.mean, matrix=louder * to_base.matrix, shift=to_base.shift, project=project, bias=bias
+        mean=to_base.mean,
+        matrix=tuned.louder * to_base.matrix,
+        shift=to_base.shift,
+        project=project,
+        bias=bias,
     )
     weights.check(config)
     return config, weights
@@ -162,10 +164,6 @@ def _texts(
     if source is None:
         return default_texts(count, fits)
     return choose_texts(str(source), count, folder, fits, seed=seed, quiet=quiet)
-
-
-def _energy(vectors: torch.Tensor) -> float:
-    return float(vectors.square().mean())
 
 
 def _fits(base: Checkpoint) -> Fits:
