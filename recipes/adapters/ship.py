@@ -132,6 +132,8 @@ def main() -> None:
         "exact %",
     ]
     sys.stdout.write(f"| {' | '.join(header)} |\n|{'---|' * len(header)}\n")
+    for kind, texts in held_out.items():  # for benchmarks/adapter_maps.py
+        embed_pairs(texts, load_encoder(own), vectors / own / kind, quiet=False)
     for name in args.encoders.split(","):
         encoder = load_encoder(name)
         pairs = embed_pairs(every[: ENCODERS[name]], encoder, vectors / name / "pairs", quiet=False)

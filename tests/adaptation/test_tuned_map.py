@@ -34,9 +34,9 @@ def blurred(base: Checkpoint) -> tuple[torch.Tensor, torch.Tensor]:
 def test_it_finds_more_words_than_the_regression_that_errs_least(base, blurred):
     x, y = blurred
     tuned = fit_map(base, x, y, TEXTS)
-    words = tuned_map._words(base, TEXTS[-60:])
+    words = tuned_map.words_of(base, TEXTS[-60:])
     plain = fit_ridge(x[:-60], y[:-60])
-    assert tuned.words >= tuned_map._found(base, plain(x[-60:]), words)
+    assert tuned.words >= tuned_map.found_words(base, plain(x[-60:]), words)
     assert tuned.louder >= 1.0
     assert tuned.energy in tuned_map.ENERGIES
 

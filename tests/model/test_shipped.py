@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unembed.errors import DataError
+from unembed.errors import DataError, UsageError
 from unembed.inverter import Inverter
 from unembed.model import shipped
 from unembed.model.adapter import ADAPTER, AdapterConfig
@@ -58,6 +58,11 @@ def test_they_are_found_by_name_and_by_dimension(home: Path) -> None:
     assert shipped_folder("prompted") == shipped_folder("prompted#passage") == home / "prompted"
     assert shipped_folder("old") is None
     assert shipped_for(768) == ["wide"]
+    assert shipped_folder("minilm") == BUNDLED
+    assert shipped_folder("somebody/model") is None
+    with pytest.raises(UsageError, match="No inverter for the encoder 'jina-v3'") as caught:
+        shipped_folder("jina-v3")
+    assert "unembed adapt --encoder jina-v3" in str(caught.value.hint)
 
 
 def test_vectors_of_another_dimension_are_told_which_model_fits(home: Path) -> None:

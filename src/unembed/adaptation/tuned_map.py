@@ -48,13 +48,13 @@ def fit_map(base: Checkpoint, x: Tensor, y: Tensor, texts: Sequence[str]) -> Tun
         return TunedMap(least, loudness(least, x, y, ENERGY), ENERGY, None)
     aside = min(MOST_ASIDE, int(SET_ASIDE * len(x)))
     spread = float((x - x.mean(dim=0)).double().square().sum() / x.numel())
-    words = _words(base, texts[-aside:])
+    words = words_of(base, texts[-aside:])
     best: tuple[float, float, float] | None = None
     for weaker in WEAKER:
         some = fit_ridge(x[:-aside], y[:-aside], (weaker * least.strength / spread,))
         for energy in ENERGIES:
             gain = loudness(some, x[:-aside], y[:-aside], energy)
-            found = _found(base, TunedMap(some, gain, energy, None)(x[-aside:]), words)
+            found = found_words(base, TunedMap(some, gain, energy, None)(x[-aside:]), words)
             if best is None or found > best[0]:
                 best = (found, weaker, energy)
     assert best is not None
@@ -73,14 +73,14 @@ def _energy(vectors: Tensor) -> float:
     return float(vectors.square().mean())
 
 
-def _words(base: Checkpoint, texts: Sequence[str]) -> list[Tensor]:
+def words_of(base: Checkpoint, texts: Sequence[str]) -> list[Tensor]:
     """Each text's words as entries of the model's vocabulary."""
     entry = {int(token): number for number, token in enumerate(base.vocabulary.token_ids)}
     encoded = base.tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [torch.tensor(sorted({entry[i] for i in one.ids if i in entry})) for one in encoded]
 
 
-def _found(base: Checkpoint, standard: Tensor, words: Sequence[Tensor]) -> float:
+def found_words(base: Checkpoint, standard: Tensor, words: Sequence[Tensor]) -> float:
     """The share of each text's words among as many that the lexical head holds likeliest, mean over texts."""
     assert base.denoiser.lexical is not None
     logits = base.denoiser.lexical(standard.to(base.denoiser.dtype))  # [n, V]

@@ -86,7 +86,7 @@ def _in_words(inverter: dict[str, Any] | None) -> str:
     if inverter["model"] is None:
         return "the bundled model"
     f1 = inverter["token_f1"]
-    return inverter["model"] + ("" if f1 is None else f" (F1 {f1:.2f}, n = {inverter['n']:,})")
+    return str(inverter["model"]) + ("" if f1 is None else f" (F1 {f1:.2f}, n = {inverter['n']:,})")
 
 
 @command.command("fetch")

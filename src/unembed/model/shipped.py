@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unembed.encoders.registry import DEFAULT, ENTRIES
+from unembed.errors import UsageError
 from unembed.model.bundled import BUNDLED
 from unembed.storage import read_json
 
@@ -61,10 +63,21 @@ def shipped_adapters(home: Path = SHIPPED, bundled: Path = BUNDLED) -> dict[str,
 
 
 def shipped_folder(name: str) -> Path | None:
-    """The folder of the adapter for an encoder by its name; e5-small is e5-small#passage too."""
+    """The folder of the inverter that comes with the package for an encoder, by the encoder's name.
+
+    e5-small is e5-small#passage too. None for what is no encoder of the registry; an error with the command
+    that makes an adapter, for one that none ships for.
+    """
     for adapter in shipped_adapters().values():
         if name in (adapter.name, adapter.encoder):
             return adapter.folder
+    if name == DEFAULT and BUNDLED.is_dir():
+        return BUNDLED
+    if name in ENTRIES:
+        raise UsageError(
+            f"No inverter for the encoder '{name}' comes with the package.",
+            hint=f"Fit one, in minutes: unembed adapt --encoder {name} -o models/{name}",
+        )
     return None
 
 
