@@ -100,7 +100,8 @@ class Inverter:
         cache_dir: str | Path | None = None,
         local_files_only: bool = False,
     ) -> Inverter:
-        """The bundled model; or a model's folder; or a hub id, with the hub's options.
+        """The bundled model; or a model's folder; or the name of an encoder that an adapter ships for; or a
+        hub id, with the hub's options.
 
         Code that its encoder's model folder brings along runs only with `trust_remote_code=True`.
         """

@@ -12,8 +12,9 @@ import torch
 import local_hub
 import toy
 import unembed
-from unembed.adaptation.fit_adapter import ENERGY, adapt, estimate
+from unembed.adaptation.fit_adapter import adapt, estimate
 from unembed.adaptation.pairs import CHUNK
+from unembed.adaptation.tuned_map import ENERGY
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.model.adapter import ADAPTER, ADAPTER_WEIGHTS
@@ -169,7 +170,7 @@ def test_what_cannot_be_adapted_is_said(fit, base, tmp_path):
     with pytest.raises(UsageError, match="nothing to adapt"):
         fit(toy.ToyEncoder(dimension=DIM))
     with pytest.raises(UsageError, match="pairs of texts and vectors"):
-        fit(texts=None)
+        adapt(None, tmp_path / "none", base=base)
     fit()
     with pytest.raises(UsageError, match="an adapter itself"):
         fit(base=tmp_path / "adapter")

@@ -51,7 +51,7 @@ def test_a_dry_run_says_what_would_be_embedded_and_writes_nothing(texts: Path, t
     ("arguments", "message"),
     [
         (("--encoder", "minilm"), "Missing option '-o'"),
-        (("--encoder", "minilm", "-o", "x"), "pairs of texts and vectors"),
+        (("-o", "x"), "pairs of texts and vectors"),
         (("--encoder", "minilm", "--texts", "none.txt", "-o", "x"), "nothing to adapt"),
         (("--encoder", OTHER, "--texts", "none.txt", "-o", "x"), "There is no file none.txt"),
         (("--encoder", "nothing-like-it", "--texts", "none.txt", "-o", "x"), "There is no encoder"),

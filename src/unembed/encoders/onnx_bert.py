@@ -14,9 +14,9 @@ from unembed.encoders.bert import BertConfig, bert_of
 from unembed.encoders.bert_encoder import BertEncoder
 from unembed.encoders.fetch import require_fetched
 from unembed.encoders.onnx_weights import read_onnx
+from unembed.encoders.prefixes import E5, with_prefix
 from unembed.encoders.recipes import RECIPES
-from unembed.errors import UnavailableError, UsageError
-from unembed.storage import digest_json
+from unembed.errors import UnavailableError
 
 if TYPE_CHECKING:
     from unembed.encoders.registry import EncoderEntry
@@ -37,7 +37,7 @@ class Published(NamedTuple):
 
 MODELS = {
     "gte-small": Published("thenlper/gte-small", {}),
-    "e5-small": Published("intfloat/e5-small", {"query": "query: ", "passage": "passage: "}),
+    "e5-small": Published("intfloat/e5-small", E5),
 }
 
 
@@ -45,14 +45,7 @@ def load(entry: EncoderEntry, *, device: str | None = None, trust_remote_code: b
     """The encoder from its fetched folder, with the prefix that the entry's prompt names."""
     published, recipe = MODELS[entry.name], RECIPES[entry.name]
     folder = require_fetched(entry.name)
-    name, prefix, digest = entry.name, "", recipe.files[recipe.weights].sha256
-    if entry.prompt is not None:
-        if entry.prompt not in published.prefixes:
-            known = ", ".join(published.prefixes)
-            raise UsageError(f"{name} has no prompt '{entry.prompt}'.", hint=f"Its prompts: {known}.")
-        # Another prefix makes other vectors: it is another encoder.
-        prefix = published.prefixes[entry.prompt]
-        name, digest = f"{name}#{entry.prompt}", digest_json([digest, prefix])
+    name, prefix, digest = with_prefix(entry, published.prefixes, recipe.files[recipe.weights].sha256)
     info = EncoderInfo(
         name=name, dimension=384, pooling="mean", max_tokens=512, licence=entry.licence, normalised=True,
         source=published.source, digest=digest,

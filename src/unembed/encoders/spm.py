@@ -29,21 +29,32 @@ def spm_tokenizer(model: Path) -> Tokenizer:
     """
     pieces = load_sentencepiece(model)
     vocabulary = [(pieces.id_to_piece(i), pieces.get_score(i)) for i in range(pieces.vocab_size())]
-    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=pieces.unk_id(), byte_fallback=False))
-    tokenizer.normalizer = normalizers.Sequence(
+    normalizer = normalizers.Sequence(
         [
             normalizers.Precompiled(_charsmap(model.read_bytes())),
             normalizers.Strip(),
             normalizers.Replace(Regex(" {2,}"), " "),
         ]
     )
+    return unigram_tokenizer(vocabulary, normalizer, pieces.unk_id(), pieces.bos_id(), pieces.eos_id())
+
+
+def unigram_tokenizer(
+    vocabulary: list[tuple[str, float]],
+    normalizer: normalizers.Normalizer,
+    unknown: int,
+    first: int,
+    last: int,
+) -> Tokenizer:
+    """A tokenizer of scored pieces that puts the pieces `first` and `last` around a text."""
+    tokenizer = Tokenizer(models.Unigram(vocabulary, unk_id=unknown, byte_fallback=False))
+    tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
     tokenizer.decoder = decoders.Metaspace(replacement="▁", prepend_scheme="always")
-    first, last = pieces.id_to_piece(pieces.bos_id()), pieces.id_to_piece(pieces.eos_id())
-    unknown = pieces.id_to_piece(pieces.unk_id())
-    tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in (unknown, first, last)])
+    special = [vocabulary[piece][0] for piece in (unknown, first, last)]
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special])
     tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{first} $A {last}", special_tokens=[(first, pieces.bos_id()), (last, pieces.eos_id())]
+        single=f"{special[1]} $A {special[2]}", special_tokens=[(special[1], first), (special[2], last)]
     )
     return tokenizer
 

@@ -39,6 +39,27 @@ class Base(BaseModel):
     surrogate: str | None = Field(None, description="sha256 of its surrogate's weights.")
 
 
+class Rate(BaseModel):
+    """A share with its 95 % interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: float
+    low: float
+    high: float
+
+
+class Measured(BaseModel):
+    """What came back of held-out texts of one kind, the vector alone, the length unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    texts: str = Field(description="What kind of texts.")
+    n: int = Field(gt=0, description="How many.")
+    token_f1: Rate
+    exact_match: Rate
+
+
 class AdapterConfig(BaseModel):
     """adapter.json: for which encoder, on which base, and how it was fitted."""
 
@@ -49,6 +70,7 @@ class AdapterConfig(BaseModel):
     encoder: EncoderInfo = Field(description="Whose vectors it reads.")
     vector_norm: tuple[float, float] = Field(description="Mean and spread of the pairs' norms.")
     fit: dict[str, Any] = Field(default_factory=dict, description="Pairs, strengths and errors of the fit.")
+    measured: tuple[Measured, ...] = Field((), description="What it recovers, where that was measured.")
     licence: str | None = Field(None, description="What its maker publishes it under. None: unknown.")
     digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")
 

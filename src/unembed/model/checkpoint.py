@@ -40,6 +40,7 @@ from unembed.model.parts import (
     put_phrases,
     put_surrogate,
 )
+from unembed.model.shipped import shipped_folder
 from unembed.model.trigrams import PHRASES, Phrases
 from unembed.model.vocabulary import Vocabulary
 from unembed.storage import atomic_folder, atomic_write, digest_bytes, read_checked, read_json, write_json
@@ -214,9 +215,12 @@ class Checkpoint:
         force_download: bool = False,
         local_files_only: bool = False,
     ) -> Checkpoint:
-        """A model's folder, or a hub id; the other options are for the hub."""
+        """A model's folder, an encoder that an adapter ships for, or a hub id (with its options)."""
         folder, name = Path(name), str(name)
-        if not folder.is_dir():
+        shipped = None if folder.is_dir() else shipped_folder(name)
+        if shipped is not None:
+            folder = shipped
+        elif not folder.is_dir():
             if folder.is_absolute() or name.count("/") > 1 or name.startswith("."):
                 raise UsageError(
                     f"There is no model folder {name}.",

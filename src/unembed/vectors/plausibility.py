@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.shipped import shipped_for
 
 # A norm is usual within this many standard deviations of the mean, or this share of the mean.
 NORM_SPREADS, NORM_SHARE = 8.0, 0.02
@@ -23,9 +24,15 @@ class PlausibilityWarning(UserWarning):
 def check_dimension(vectors: NDArray[np.float32], dimension: int) -> None:
     """Raise an error unless the vectors [n, D] have the model's dimension."""
     if vectors.shape[1] != dimension:
+        found = vectors.shape[1]
+        ready = shipped_for(found)
+        hint = "Use the model that was trained for the encoder which made these vectors"
+        hint += ", or adapt one to it: unembed adapt --help"
+        if ready:
+            hint += f". For vectors of {found} dimensions these come with the package: --model "
+            hint += ", --model ".join(ready)
         raise DataError(
-            f"The vectors have {vectors.shape[1]} dimensions; this model inverts vectors of {dimension}.",
-            hint="Use the model that was trained for the encoder which made these vectors.",
+            f"The vectors have {found} dimensions; this model inverts vectors of {dimension}.", hint=hint
         )
 
 
