@@ -21,6 +21,7 @@ from unembed.search.prefilter import SurrogatePrefilter
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.single_edits import Neighbour, SingleEdits
+from unembed.search.written_form import Writer
 
 MAX_LIKELY = 150  # single-edit neighbours that enter the pool, by their words' probability
 DEEPER = 4  # times as many words are tried where that has led nowhere
@@ -35,10 +36,11 @@ class Neighbourhood:
         settings: GuidedSettings,
         prefilter: SurrogatePrefilter | None,
         phrases: Phrases | None,
+        writer: Writer | None = None,
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
         self._ranks, self._phrases = prefilter is not None, phrases
-        self._reader = CandidateReader(checkpoint, prefilter, phrases)
+        self._reader = CandidateReader(checkpoint, prefilter, phrases, writer)
 
     def explore(
         self,
@@ -54,17 +56,16 @@ class Neighbourhood:
         """
         if not asked:
             return
-        states = [state for state, _ in asked]
         edited = [
             self._candidates(state, parent, near, deep=deep)
             for (state, parent), near in zip(asked, self._single_edits(asked, aims, deep=deep), strict=True)
         ]
-        pools = self._read(states, edited)
+        pools = self._read(asked, edited)
         if self._ranks and self._settings.pairs:
             combined = [
                 self._pairs(state, parent, pool) for (state, parent), pool in zip(asked, pools, strict=True)
             ]
-            more = self._read(states, combined)
+            more = self._read(asked, combined)
             pools = [pool.joined(other) for pool, other in zip(pools, more, strict=True)]
         for (state, parent), pool in zip(asked, pools, strict=True):
             state.neighbours.add(parent.text, pool)
@@ -88,9 +89,12 @@ class Neighbourhood:
         return [one.neighbours for one in found]
 
     def _read(
-        self, states: Sequence[SearchState], entries: Sequence[Sequence[Entries]]
+        self, asked: Sequence[tuple[SearchState, Hypothesis]], entries: Sequence[Sequence[Entries]]
     ) -> list[CandidatePool]:
-        return [pool for _, pool in self._reader.read(states, entries)]
+        """The new texts of these entries, written as their parents are."""
+        states = [state for state, _ in asked]
+        forms = [[parent.form] * len(some) for (_, parent), some in zip(asked, entries, strict=True)]
+        return [pool for _, pool in self._reader.read(states, entries, forms)]
 
     def _candidates(
         self, state: SearchState, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool
