@@ -53,6 +53,8 @@ def test_a_full_stop_behind_an_abbreviation_ends_no_sentence() -> None:
     assert "etc" in casing.abbreviations
     assert starts("we ate, drank etc. and left. it rained! why? 5 men", casing) == ["we", "it", "why", "5"]
     assert starts("at 5 p.m. he met j. smith. so did i. he", casing) == ["at", "so", "he"]
+    assert starts("i don't. he's tom's. she", casing) == ["i", "he", "she"]
+    assert starts("so (he). she... it", casing) == ["so", "she", "it"]
     assert starts('"so what?" she said.', casing) == ["so", "she"]
 
 

@@ -13,6 +13,7 @@ from counting import CountingEncoder
 import tiny
 import toy
 from unembed import Inverter
+from unembed.cli.forms_note import forms_note
 from unembed.encoders.written_differences import ASKED, written_differences
 from unembed.search.form_variants import FORM
 from unembed.search.guided_search import GuidedSearch
@@ -133,3 +134,11 @@ def test_who_is_asked(inverter: Inverter, cased: CasedEncoder, encoder: Counting
     assert encoder.texts == []
     own = tiny.checkpoint(toy.byte_bpe(), cased.info)
     assert make_writer(own, cased) is None
+
+
+def test_a_line_says_what_it_cost_to_find_out(
+    inverter: Inverter, cased: CasedEncoder, encoder: CountingEncoder
+) -> None:
+    note = forms_note(inverter.checkpoint, cased)
+    assert note == "cased tells capitals and spaces apart (6 texts asked): the search restores them."
+    assert forms_note(inverter.checkpoint, encoder) is None

@@ -27,6 +27,7 @@ UNIT = re.compile(r"[^\W_]+|[^\w\s]|_")  # a word or a mark
 _AFTER_STOP = re.compile(r"([^\W\d_]+)\. ([^\W\d_])")  # a word, and the first letter behind its full stop
 LEAST_SHARE = 0.03  # of a word's occurrences: a rarer way to write it is not kept
 _ENDS = frozenset(".!?")
+_APOSTROPHES = frozenset("'’")
 _AGAIN = "Count again: unembed casing --model MODEL --source TEXTS"
 
 Forms = tuple[tuple[str, float], ...]  # ways to write a word, with their shares
@@ -52,17 +53,18 @@ class Casing:
     def starts(self, units: Sequence[str]) -> list[bool]:
         """Which of a text's words and marks are words that begin a sentence."""
         out: list[bool] = []
-        begins, before = True, ""
+        begins, before, apart = True, "", True
         for unit in units:
             word = unit[0].isalnum()
             out.append(begins and word)
             if word:
                 begins = False
             elif unit in _ENDS:
-                initial = len(before) == 1 and before != "i"  # p.m., J. Smith
+                initial = len(before) == 1 and before.isalpha() and before != "i" and apart  # p.m., J. Smith
                 short = unit == "." and (initial or before in self.abbreviations)
                 begins = begins or not short
-            before = fold(unit) if word else ""
+            apart = before not in _APOSTROPHES  # a letter behind one is the end of a word: don't
+            before = fold(unit)
         return out
 
     @classmethod
