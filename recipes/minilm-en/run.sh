@@ -64,6 +64,8 @@ model=$STATE/minilm-en
 sources=(--source "en=$TEXTS/en_short.txt.gz" --source "en=$TEXTS/en_wiki_news.txt.gz" --source "en=$TEXTS/en_messages.txt.gz")
 for kind in "${kinds[@]}"; do sources+=(--source "en=$TEXTS/en_everyday/$kind.txt.gz"); done
 "$unembed" phrases --model "$model" "${sources[@]}"
+# And how words are written, for encoders that tell capitals apart.
+"$unembed" casing --model "$model" "${sources[@]}"
 
 # What it recovers, and its card. HELD_OUT has a file for each kind that was not trained on (KIND.txt).
 measure() { "$unembed" evaluate --model "$model" "${@:2}" -o "$STATE/evaluations/$1"; }

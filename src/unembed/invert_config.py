@@ -103,8 +103,8 @@ class InversionOptions(BaseModel):
         0.0,
         ge=0,
         allow_inf_nan=False,
-        description="Standard deviation of the noise in every number of the vectors, where it is known: it is "
-        "taken off as well as can be before the model reads them.",
+        description="Standard deviation of the noise in every number of the vectors, where it is known: it "
+        "is taken off as well as can be before the model reads them.",
     )
     kv_cache: bool = Field(
         False, description="Faster: compute a revealed token's keys and values only once; approximate."

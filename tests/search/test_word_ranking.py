@@ -38,7 +38,7 @@ def test_what_goes_along_what_is_lacking_comes_first(
     ]
     assert ranking.order(edits, lack, None)[[0, 1, 3]].tolist() == [2, 0, 3]
     # A text that nobody would write may lose its lead.
-    gap = float(abs((words @ lack)).max()) * 4 / TRIGRAM_WORTH
+    gap = float(abs(words @ lack).max()) * 4 / TRIGRAM_WORTH
     log_probs = np.array([0.0, 0.0, -gap, 0.0], dtype=np.float32)
     assert ranking.order(edits, lack, log_probs)[-1] == 2
 

@@ -57,10 +57,10 @@ def adapt(
 
     `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
     drawn and embedded, by default of the sentences that come with the package. Whoever has pairs and cannot
-    call the encoder gives them as `pairs_from`: JSON lines or Parquet with a text and a vector in each record,
-    or the address of a vector store, of which `pairs` are drawn (`encoder` is then only a name). `base` is the
-    model to adapt, by default the bundled one; `base_encoder` stands in for the encoder that it was trained
-    for.
+    call the encoder gives them as `pairs_from`: JSON lines or Parquet with a text and a vector in each
+    record, or the address of a vector store, of which `pairs` are drawn (`encoder` is then only a name).
+    `base` is the model to adapt, by default the bundled one; `base_encoder` stands in for the encoder that
+    it was trained for.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
     tell = announce or (lambda text: None)

@@ -114,6 +114,11 @@ def command(
     # A mistyped strategy is an error before a model is loaded.
     make_strategy(config.strategy, config.options)
     inverter = Inverter.from_pretrained(model, device=device, trust_remote_code=trust_remote_code)
+    if config.strategy == GUIDED and not as_json:
+        from unembed.cli.forms_note import forms_note
+
+        if (note := forms_note(inverter.checkpoint, inverter.guide(config.encoder))) is not None:
+            say(note)
     with _warnings_on_stderr(), noticing_interrupts() as interrupts:
         if texts:
             _round_trip(inverter, texts, config, interrupts, watch=watch, as_json=as_json)

@@ -27,6 +27,7 @@ COMMANDS = {
     "adapt": ("adapt", "Adapt a model to another encoder, from a few thousand embeddings."),
     "surrogate": ("surrogate", "Train a surrogate: a small stand-in for an encoder in guided searches."),
     "phrases": ("phrases", "Count word pairs and triples in texts, for guided searches."),
+    "casing": ("casing", "Count how words are written in texts, for guided searches."),
     "model": ("model", "Show, shrink, export and share a trained model."),
     "invert": ("invert", "Recover texts from vectors, or embed a text and recover it."),
     "identify": ("identify", "Say which encoder made the vectors of a file or a store."),

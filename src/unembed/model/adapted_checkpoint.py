@@ -26,6 +26,7 @@ from unembed.model.checkpoint import Checkpoint, CheckpointConfig
 from unembed.model.denoiser import Denoiser
 from unembed.model.parts import CARD, WEIGHTS
 from unembed.model.trigrams import Phrases
+from unembed.model.truecasing import Casing
 from unembed.storage import atomic_folder, atomic_write, digest_json, write_json
 
 
@@ -132,6 +133,10 @@ class AdaptedCheckpoint(Checkpoint):
     def add_phrases(self, phrases: Phrases) -> None:
         """An adapter has its base's."""
         _of_the_base("phrases")
+
+    def add_casing(self, casing: Casing) -> None:
+        """An adapter has its base's."""
+        _of_the_base("casing")
 
     def add_surrogate(self, surrogate: Surrogate) -> None:
         """An adapter has its base's, with a last layer of its own."""

@@ -37,11 +37,13 @@ from unembed.model.parts import (
     TOKENIZER,
     WEIGHTS,
     OptionalParts,
+    put_casing,
     put_phrases,
     put_surrogate,
 )
 from unembed.model.shipped import shipped_folder
 from unembed.model.trigrams import PHRASES, Phrases
+from unembed.model.truecasing import CASING, Casing
 from unembed.model.vocabulary import Vocabulary
 from unembed.storage import atomic_folder, atomic_write, digest_bytes, read_checked, read_json, write_json
 from unembed.text import read_back
@@ -95,6 +97,11 @@ class Checkpoint:
         """Counts of word pairs and triples in the training texts, if they came with the model."""
         return self.parts.phrases(self.vocabulary)
 
+    @cached_property
+    def casing(self) -> Casing:
+        """How words are usually written: by counts that came with the model, else by rule."""
+        return self.parts.casing()
+
     @property
     def has_phrases(self) -> bool:
         """Whether counts of word pairs and triples came with the model."""
@@ -147,7 +154,7 @@ class Checkpoint:
         optional = self.parts.contents()
         card = optional.pop(CARD, None)
         files = {WEIGHTS: self._weights(), TOKENIZER: self._tokenizer_json(), **optional}
-        listed = (WEIGHTS, TOKENIZER, PHRASES, SURROGATE_CONFIG)
+        listed = (WEIGHTS, TOKENIZER, PHRASES, CASING, SURROGATE_CONFIG)
         digests = {name: digest_bytes(files[name]) for name in listed if name in files}
         config = self.config.model_copy(update={"digests": digests})
         if not (folder / CARD).exists():
@@ -160,6 +167,10 @@ class Checkpoint:
     def add_phrases(self, phrases: Phrases) -> None:
         """Put counts of word pairs and triples into the folder that it was loaded from."""
         put_phrases(self._own_folder(), phrases)
+
+    def add_casing(self, casing: Casing) -> None:
+        """Put how words are written into the folder that it was loaded from."""
+        put_casing(self._own_folder(), casing)
 
     def add_surrogate(self, surrogate: Surrogate) -> None:
         """Put a surrogate of its encoder into the folder that it was loaded from."""

@@ -1,7 +1,7 @@
 """The files of a model's folder: one list, by which it is read, saved, exported, uploaded and replaced.
 
-config.json holds the sha256 of the others. Phrases and the surrogate are of the data, not of the weights:
-they come later, by commands of their own, and stay when better weights replace the old ones.
+config.json holds the sha256 of the others. Phrases, casing and the surrogate are of the data, not of the
+weights: they come later, by commands of their own, and stay when better weights replace the old ones.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from unembed.encoders.base import EncoderInfo
 from unembed.encoders.surrogate_encoder import Surrogate, SurrogateConfig, load_surrogate
 from unembed.errors import UnembedError
 from unembed.model.trigrams import PHRASES, Phrases
+from unembed.model.truecasing import CASING, Casing
 from unembed.model.vocabulary import Vocabulary
 from unembed.storage import atomic_folder, digest_file, read_checked, read_json, write_json
 
@@ -27,17 +28,18 @@ SURROGATE_FILES = (
     f"{SURROGATE}/{surrogates.WEIGHTS}",
     f"{SURROGATE}/{surrogates.TOKENIZER}",
 )
-PARTS = (CONFIG, WEIGHTS, TOKENIZER, CARD, PHRASES, *SURROGATE_FILES)
+PARTS = (CONFIG, WEIGHTS, TOKENIZER, CARD, PHRASES, CASING, *SURROGATE_FILES)
 AGAIN = "Copy or download the model again."
 
 
 @dataclass(frozen=True)
 class OptionalParts:
-    """Phrases, surrogate and card as they lie in a model's folder; nothing is read before it is asked for."""
+    """Phrases, casing, surrogate and card as they lie in a model's folder; each is read when asked for."""
 
     folder: Path | None = None
     digests: dict[str, str] = field(default_factory=dict)  # what config.json says of them
     with_phrases: bool = True
+    with_casing: bool = True
     with_surrogate: bool = True
     with_card: bool = True
 
@@ -47,6 +49,13 @@ class OptionalParts:
             return None
         self._read(PHRASES)
         return Phrases.load(self.folder / PHRASES, vocabulary)
+
+    def casing(self) -> Casing:
+        """How words are written, as far as that came with the model; damaged counts are an error."""
+        if self.folder is None or not self._has(CASING, self.with_casing):
+            return Casing()
+        self._read(CASING)
+        return Casing.load(self.folder / CASING)
 
     @property
     def has_phrases(self) -> bool:
@@ -71,6 +80,8 @@ class OptionalParts:
         out = {}
         if self.has_phrases:
             out[PHRASES] = self._read(PHRASES)
+        if self._has(CASING, self.with_casing):
+            out[CASING] = self._read(CASING)
         if self.folder is not None and self.has_surrogate:
             out[SURROGATE_CONFIG] = self._read(SURROGATE_CONFIG)
             inner = read_json(self.folder / SURROGATE_CONFIG).get("digests", {})
@@ -86,6 +97,7 @@ class OptionalParts:
         return replace(
             self,
             with_phrases=self._phrases_fit(vocabulary),
+            with_casing=self._casing_is_whole(),
             with_surrogate=self._surrogate_fits(encoder),
             with_card=False,
         )
@@ -95,6 +107,13 @@ class OptionalParts:
             return self.phrases(vocabulary) is not None
         except UnembedError:
             return False
+
+    def _casing_is_whole(self) -> bool:
+        try:
+            self.casing()
+        except UnembedError:
+            return False
+        return True
 
     def _surrogate_fits(self, encoder: EncoderInfo) -> bool:
         try:
@@ -123,6 +142,13 @@ def put_phrases(folder: Path, phrases: Phrases) -> None:
     _list(folder, PHRASES, None)
     phrases.save(folder / PHRASES)
     _list(folder, PHRASES, digest_file(folder / PHRASES))
+
+
+def put_casing(folder: Path, casing: Casing) -> None:
+    """Write how words are written into a model's folder."""
+    _list(folder, CASING, None)
+    casing.save(folder / CASING)
+    _list(folder, CASING, digest_file(folder / CASING))
 
 
 def put_surrogate(folder: Path, surrogate: Surrogate) -> None:

@@ -1,4 +1,4 @@
-"""From the model's entries to candidates: texts, and all that is known of them before an encoder call."""
+"""From the model's entries to candidates: written texts, and what is known of them before an encoder call."""
 
 from __future__ import annotations
 
@@ -14,21 +14,37 @@ from unembed.search.edits import Entries
 from unembed.search.error_model import Floats
 from unembed.search.prefilter import SurrogatePrefilter
 from unembed.search.search_state import SearchState
+from unembed.search.written_form import Form, Writer
 
 
 class CandidateReader:
     """Reads the texts of all states together."""
 
     def __init__(
-        self, checkpoint: Checkpoint, prefilter: SurrogatePrefilter | None, phrases: Phrases | None
+        self,
+        checkpoint: Checkpoint,
+        prefilter: SurrogatePrefilter | None,
+        phrases: Phrases | None,
+        writer: Writer | None = None,
     ) -> None:
         self._checkpoint, self._prefilter, self._phrases = checkpoint, prefilter, phrases
+        self._writer = writer
 
     def read(
-        self, states: Sequence[SearchState], entries: Sequence[Sequence[Entries]]
+        self,
+        states: Sequence[SearchState],
+        entries: Sequence[Sequence[Entries]],
+        forms: Sequence[Sequence[Form | None]],
     ) -> list[tuple[list[int], CandidatePool]]:
-        """For each state, the indices of its entries that make a new text, each text once, and their pool."""
-        read = iter(self._checkpoint.texts([one for some in entries for one in some]))
+        """For each state, the indices of its entries that make a new text, each text once, and their pool.
+
+        forms: how each is written, where there is a writer.
+        """
+        plain = self._checkpoint.texts([one for some in entries for one in some])
+        if self._writer is not None:
+            wanted = [form for some in forms for form in some]
+            plain = [self._writer.write(text, form) for text, form in zip(plain, wanted, strict=True)]
+        read = iter(plain)
         new: list[list[int]] = []
         pools: list[CandidatePool] = []
         for state, some in zip(states, entries, strict=True):

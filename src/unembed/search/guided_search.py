@@ -25,6 +25,7 @@ from unembed.search.candidate_pool import CandidatePool
 from unembed.search.candidate_reader import CandidateReader
 from unembed.search.edits import Entries
 from unembed.search.error_model import GPErrorModel, unit
+from unembed.search.form_variants import FORM, FormVariants
 from unembed.search.gradient import Substitutions
 from unembed.search.neighbourhood import Neighbourhood
 from unembed.search.objective import Objective
@@ -32,6 +33,7 @@ from unembed.search.prefilter import SurrogatePrefilter
 from unembed.search.proposer import Proposal, Proposer
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
+from unembed.search.written_form import Writer
 
 Floats = NDArray[np.float32]
 
@@ -65,6 +67,7 @@ class GuidedSearch:
         lengths: Sequence[int] | None = None,
         surrogate: Encoder | None = None,
         phrases: Phrases | None = None,
+        writer: Writer | None = None,
     ) -> None:
         self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
         self.seed, self.lengths = seed, lengths
@@ -74,12 +77,13 @@ class GuidedSearch:
         self._prefilter: SurrogatePrefilter | None = None
         if surrogate is not None and settings.prefilter_ratio > 1:
             self._prefilter = SurrogatePrefilter(surrogate, settings.prefilter_ratio)
-        self._reader = CandidateReader(checkpoint, self._prefilter, phrases)
+        self._reader = CandidateReader(checkpoint, self._prefilter, phrases, writer)
         self._proposer = Proposer(
             checkpoint,
             settings,
-            Neighbourhood(checkpoint, settings, self._prefilter, phrases),
+            Neighbourhood(checkpoint, settings, self._prefilter, phrases, writer),
             _substitutions(checkpoint, encoder) if settings.gradient else None,
+            None if writer is None else FormVariants(checkpoint, writer),
             batch=batch,
         )
 
@@ -150,7 +154,11 @@ class GuidedSearch:
         self, states: Sequence[SearchState], proposals: Sequence[Sequence[Proposal]]
     ) -> list[_Candidates]:
         """The texts of the proposals: only new ones, each once."""
-        read = self._reader.read(states, [[one.entries for one in some] for some in proposals])
+        read = self._reader.read(
+            states,
+            [[one.entries for one in some] for some in proposals],
+            [[one.form for one in some] for some in proposals],
+        )
         return [
             _Candidates([some[index] for index in new], pool)
             for some, (new, pool) in zip(proposals, read, strict=True)
@@ -182,12 +190,22 @@ class GuidedSearch:
             own = vectors[first : first + len(pool)]  # [k, D]
             first += len(pool)
             if state.error_model is not None and pool.by_surrogate is not None and len(pool):
-                state.error_model.learn(pool.by_surrogate, own)
+                # The surrogate reads all forms of a text alike: the usual one is the one to learn from.
+                usual = [row for row, one in enumerate(proposals) if one.made_by != FORM]
+                if usual:
+                    state.error_model.learn(pool.by_surrogate[usual], own[usual])
             cosines = (own @ state.target).tolist() if len(pool) else []
             out.append(
                 [
                     Hypothesis(
-                        one.entries, text, vector, cosine, one.made_by, one.parent, state.calls + number
+                        one.entries,
+                        text,
+                        vector,
+                        cosine,
+                        one.made_by,
+                        one.parent,
+                        state.calls + number,
+                        one.form,
                     )
                     for number, (one, text, vector, cosine) in enumerate(
                         zip(proposals, pool.texts, own, cosines, strict=True), start=1

@@ -17,12 +17,14 @@ from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.score import score_texts
 from unembed.decode.strategy import InversionRun
 from unembed.encoders.base import Encoder
+from unembed.encoders.written_differences import written_differences
 from unembed.errors import MismatchError
 from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.guided_search import GuidedSearch
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
+from unembed.search.written_form import Writer
 
 START_LENGTHS = 5  # a start of the right length spares many calls
 TIE = 1e-6  # cosines that differ by less are equal: that is the encoder's own rounding
@@ -63,6 +65,7 @@ class Guided:
             lengths=None if lengths is None else lengths.tolist(),
             surrogate=run.surrogate,
             phrases=run.phrases,
+            writer=make_writer(checkpoint, run.encoder) if settings.forms else None,
         )
         observe = run.batch_observer
         tell = None if observe is None else _state_observer(checkpoint, observe)
@@ -115,6 +118,22 @@ def _update(checkpoint: Checkpoint, row: int, state: SearchState, rounds: int) -
         found=state.found,
     )
     return Update(row, len(tokens), tokens, (), rounds, None, progress)
+
+
+def make_writer(checkpoint: Checkpoint, encoder: Encoder) -> Writer | None:
+    """What writes the model's texts for an encoder that tells more apart than the model's tokens do.
+
+    The encoder is asked for that, once. None: they are written as the model writes them.
+    """
+    one, other = (
+        checkpoint.tokenizer.encode(text, add_special_tokens=False).ids for text in ("The Cat", "the cat")
+    )
+    if one != other:  # the model writes capitals itself
+        return None
+    differences = written_differences(encoder)
+    if not differences.case and not differences.spacing:
+        return None
+    return Writer(checkpoint.casing, cased=differences.case)
 
 
 def check_guide(encoder: Encoder, checkpoint: Checkpoint) -> None:

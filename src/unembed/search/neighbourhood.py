@@ -1,8 +1,8 @@
 """The neighbourhood of a text: what the search may try of it in the rounds to come.
 
 It holds the single-edit neighbours. Where a surrogate can rank them, there are more: words that the text
-lacks, words that stand elsewhere, and the edits of the best-ranked neighbours combined two by two. The surrogate
-reads only those single edits that are promising by their words alone.
+lacks, words that stand elsewhere, and the edits of the best-ranked neighbours combined two by two. The
+surrogate reads only those single edits that are promising by their words alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.single_edits import Neighbour, SingleEdits
 from unembed.search.word_ranking import WordRanking
+from unembed.search.written_form import Writer
 
 MAX_LIKELY = 150  # single-edit neighbours that enter the pool, by their words' probability
 DEEPER = 4  # times as many words are tried where that has led nowhere
@@ -37,11 +38,12 @@ class Neighbourhood:
         settings: GuidedSettings,
         prefilter: SurrogatePrefilter | None,
         phrases: Phrases | None,
+        writer: Writer | None = None,
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
         self._phrases = phrases
         self._words = None if prefilter is None else WordRanking(checkpoint, prefilter)
-        self._reader = CandidateReader(checkpoint, prefilter, phrases)
+        self._reader = CandidateReader(checkpoint, prefilter, phrases, writer)
 
     def explore(
         self,
@@ -57,17 +59,16 @@ class Neighbourhood:
         """
         if not asked:
             return
-        states = [state for state, _ in asked]
         edited = [
             self._candidates(state, parent, near, deep=deep)
             for (state, parent), near in zip(asked, self._single_edits(asked, aims, deep=deep), strict=True)
         ]
-        pools = self._read(states, edited)
+        pools = self._read(asked, edited)
         if self._words is not None and self._settings.pairs:
             combined = [
                 self._pairs(state, parent, pool) for (state, parent), pool in zip(asked, pools, strict=True)
             ]
-            more = self._read(states, combined)
+            more = self._read(asked, combined)
             pools = [pool.joined(other) for pool, other in zip(pools, more, strict=True)]
         for (state, parent), pool in zip(asked, pools, strict=True):
             state.neighbours.add(parent.text, pool)
@@ -91,9 +92,12 @@ class Neighbourhood:
         return [one.neighbours for one in found]
 
     def _read(
-        self, states: Sequence[SearchState], entries: Sequence[Sequence[Entries]]
+        self, asked: Sequence[tuple[SearchState, Hypothesis]], entries: Sequence[Sequence[Entries]]
     ) -> list[CandidatePool]:
-        return [pool for _, pool in self._reader.read(states, entries)]
+        """The new texts of these entries, written as their parents are."""
+        states = [state for state, _ in asked]
+        forms = [[parent.form] * len(some) for (_, parent), some in zip(asked, entries, strict=True)]
+        return [pool for _, pool in self._reader.read(states, entries, forms)]
 
     def _candidates(
         self, state: SearchState, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool

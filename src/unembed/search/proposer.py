@@ -1,4 +1,4 @@
-"""What a round of the search proposes: random edits, merged edits, gradient substitutions and neighbours."""
+"""What a round of the search proposes: random and merged edits, gradient substitutions, neighbours, forms."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unembed.decode.noise import combine
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import EDITS, Entries
+from unembed.search.form_variants import FORM, FormVariants
 from unembed.search.gradient import Substitutions
 from unembed.search.merge import MERGED, merges
 from unembed.search.neighbourhood import Neighbourhood
@@ -19,6 +20,7 @@ from unembed.search.refill import refill
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.single_edits import NEIGHBOUR
+from unembed.search.written_form import Form
 
 Floats = NDArray[np.float32]
 
@@ -39,6 +41,7 @@ class Proposal:
     made_by: str
     parent: str | None = None  # the text that was edited
     chosen: bool = False  # among many already: the prefilter lets it pass
+    form: Form | None = None  # how it is written, where the encoder tells that apart
 
 
 class Proposer:
@@ -50,16 +53,17 @@ class Proposer:
         settings: GuidedSettings,
         neighbourhood: Neighbourhood,
         substitutions: Substitutions | None,
+        variants: FormVariants | None = None,
         *,
         batch: int,
     ) -> None:
         self._checkpoint, self._settings, self._batch = checkpoint, settings, batch
-        self._neighbourhood, self._substitutions = neighbourhood, substitutions
+        self._neighbourhood, self._substitutions, self._variants = neighbourhood, substitutions, variants
 
     def propose(self, states: Sequence[SearchState], number: int) -> list[list[Proposal]]:
         """The proposals of each state in this round: no masks are left in them."""
         edited = [self._edits(state) for state in states]
-        out = [self._merged(state) for state in states]
+        out = [self._forms(state) + self._merged(state) for state in states]
         for more in (
             self._by_gradient(states),
             self._neighbours(states),
@@ -83,8 +87,9 @@ class Proposer:
             name = kind if not name else "several"
             entries = EDITS[kind][1](entries, state.random)
         if self._settings.overshoot and state.random.random() < 0.5:
-            return Proposal(entries, self._beyond(state, parent), f"{name}+", parent.text)
-        return Proposal(entries, state.target, name, parent.text)
+            aim = self._beyond(state, parent)
+            return Proposal(entries, aim, f"{name}+", parent.text, form=parent.form)
+        return Proposal(entries, state.target, name, parent.text, form=parent.form)
 
     def _beyond(self, state: SearchState, parent: Hypothesis) -> Floats:
         """Beyond the target, away from the text's own vector: it stresses what the text lacks.  # [D]"""
@@ -117,10 +122,21 @@ class Proposer:
             states[row].forward_passes += cost
         return out
 
+    def _forms(self, state: SearchState) -> list[Proposal]:
+        """Other ways to write the nearest text; and the beam's texts as the nearest one is written."""
+        best = state.best
+        if self._variants is None or best is None or not self._settings.forms:
+            return []
+        found = [one for one in self._variants.untried(state) if state.allows(one.entries)]
+        return [
+            Proposal(one.entries, state.target, FORM, best.text, chosen=True, form=one.form)
+            for one in found[: self._settings.forms]
+        ]
+
     def _merged(self, state: SearchState) -> list[Proposal]:
         """For each text that came nearer by several edits: those of the last round, with all before them."""
         proposals = [
-            Proposal(entries, state.target, MERGED, parent, chosen=True)
+            Proposal(entries, state.target, MERGED, parent, chosen=True, form=state.tried[parent].form)
             for parent, some in state.new_gains.items()
             for entries in merges(state.tried[parent].entries, [one.entries for one in some])
             if state.allows(entries)
@@ -148,7 +164,10 @@ class Proposer:
             if state.likely_words is None:
                 state.likely_words = self._substitutions.likely(state.target)
             found = self._substitutions.best(parent, gradient, state.likely_words, self._settings.gradient)
-            out[row] += [Proposal(entries, state.target, "gradient", parent.text) for entries in found]
+            out[row] += [
+                Proposal(entries, state.target, "gradient", parent.text, form=parent.form)
+                for entries in found
+            ]
         return out
 
     def _neighbours(self, states: Sequence[SearchState]) -> list[list[Proposal]]:
@@ -163,7 +182,7 @@ class Proposer:
             []
             if parent is None
             else [
-                Proposal(entries, state.target, NEIGHBOUR, parent.text, chosen=True)
+                Proposal(entries, state.target, NEIGHBOUR, parent.text, chosen=True, form=parent.form)
                 for entries in state.take_neighbours(parent, self._settings.neighbours)
             ]
             for state, parent in zip(states, parents, strict=True)

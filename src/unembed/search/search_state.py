@@ -14,6 +14,7 @@ from unembed.search.error_model import GPErrorModel
 from unembed.search.neighbour_pools import NeighbourPools
 from unembed.search.objective import LEAST_SCORE, Objective
 from unembed.search.settings import GuidedSettings
+from unembed.search.written_form import Form
 
 MAX_SIMILARITY = 0.5  # of the word pairs of two texts, the share up to which they are unlike
 HOPE = 1.0  # by so much an edited text's score may exceed its parent's; one that needs more is not scored
@@ -30,6 +31,7 @@ class Hypothesis:
     made_by: str  # the edit that made it
     parent: str | None = None  # the text that was edited
     call: int = 0  # the encoder call that it cost, counted from 1
+    form: Form | None = None  # how the entries are written, where the encoder tells that apart
 
 
 def similarity(one: Sequence[int], other: Sequence[int]) -> float:
@@ -168,8 +170,11 @@ class SearchState:
         """Remember which edits brought their parents nearer."""
         self.new_gains = {}
         for one in sorted(hypotheses, key=lambda one: -one.cosine):
-            if one.parent is not None and one.cosine > self.tried[one.parent].cosine:
-                gains = self.new_gains[one.parent] = self.gains.setdefault(one.parent, [])
+            parent = None if one.parent is None else self.tried[one.parent]
+            if parent is None or (one.form != parent.form and one.entries == parent.entries):
+                continue  # a text that is only written otherwise has nothing to merge
+            if one.cosine > parent.cosine:
+                gains = self.new_gains[parent.text] = self.gains.setdefault(parent.text, [])
                 gains.append(one)
         for gains in self.new_gains.values():
             gains.sort(key=lambda one: -one.cosine)

@@ -61,6 +61,12 @@ class GuidedSettings(BaseModel):
     pairs: int = Field(
         12, ge=0, description="Best-ranked neighbours whose edits are also combined two by two."
     )
+    forms: int = Field(
+        4,
+        ge=0,
+        description="Other ways to write the nearest text (case, spaces, last mark) that are embedded per "
+        "round, where the encoder tells them apart.",
+    )
     merge: int = Field(
         10, ge=0, description="Texts per round that combine several edits that came nearer, at most."
     )

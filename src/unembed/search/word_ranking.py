@@ -1,8 +1,8 @@
 """A first ranking of single edits, by their words alone: most end there, before the surrogate reads a text.
 
 Were a text's vector the sum of its words' vectors u, an edit would move it by `u(new) - u(old)`. How far that
-goes along what the text lacks, `target - vector`, costs one product per word instead of a pass over a text. The
-words' vectors are the surrogate's.
+goes along what the text lacks, `target - vector`, costs one product per word instead of a pass over a text.
+The words' vectors are the surrogate's.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from unembed.search.error_model import Floats
 from unembed.search.prefilter import SurrogatePrefilter
 from unembed.search.single_edits import Neighbour
 
-# What a nat of a text's trigram log-probability is worth here. Between 0.002 and 0.01 it hardly matters which of
-# an exploration's single edits come first.
+# What a nat of a text's trigram log-probability is worth here. Between 0.002 and 0.01 it hardly matters.
 TRIGRAM_WORTH = 0.005
 
 
@@ -33,9 +32,7 @@ class WordRanking:
         self, neighbours: Sequence[Neighbour], lack: Floats, trigram_log_probs: Floats | None
     ) -> NDArray[np.int64]:
         """Indices of single edits, most promising first. lack: [D], the target less the text's vector."""
-        words = sorted(
-            {word for one in neighbours for word in (one.added, one.removed) if word is not None}
-        )
+        words = sorted({word for one in neighbours for word in (one.added, one.removed) if word is not None})
         self._learn([word for word in words if word not in self._vectors])
         along = np.array([self._vectors[word] @ lack for word in words], dtype=np.float32)  # [words]
         gain = dict(zip(words, along.tolist(), strict=True))

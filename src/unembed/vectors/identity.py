@@ -13,18 +13,20 @@ from unembed.encoders.base import Encoder
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE_FILES, TOKENIZER, WEIGHTS
 from unembed.model.trigrams import PHRASES
+from unembed.model.truecasing import CASING
 from unembed.storage import digest_file, digest_json
 
 
 def result_identity(checkpoint: Checkpoint, guide: Encoder | None = None) -> dict[str, Any]:
-    """The model and its surrogate by their digests; where an encoder guides a search, also that and phrases.
+    """The model and its surrogate by their digests; where an encoder guides a search, also that, phrases
+    and casing.
 
     A text can change with the precision, and what `auto` means with the processor: that is part of it.
 
     >>> result_identity(checkpoint, guide=encoder)
     {'model': {'model.safetensors': 'd2a8...', 'tokenizer.json': 'da0e...', 'denoiser': '77ab...'},
      'surrogate': None, 'auto_precision': 'bf16',
-     'guide': {'name': 'minilm', 'digest': '53aa...'}, 'phrases': '9c1f...'}
+     'guide': {'name': 'minilm', 'digest': '53aa...'}, 'phrases': '9c1f...', 'casing': '1d4e...'}
     """
     config = checkpoint.config
     model = {name: config.digests.get(name) for name in (WEIGHTS, TOKENIZER)}
@@ -38,6 +40,7 @@ def result_identity(checkpoint: Checkpoint, guide: Encoder | None = None) -> dic
     if guide is not None:
         identity["guide"] = {"name": guide.info.name, "digest": guide.info.digest}
         identity["phrases"] = _digest(folder, (PHRASES,)) if checkpoint.has_phrases else None
+        identity["casing"] = _digest(folder, (CASING,))
     return identity
 
 

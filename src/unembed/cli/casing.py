@@ -1,0 +1,59 @@
+"""`unembed casing`: count how words are written, so that a search writes them as people do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unembed.cli.console import json_option, print_json, say
+from unembed.cli.options import build_config, options_from
+from unembed.training.casing_counting import CasingConfig
+
+_EXAMPLES = """\b
+Examples:
+  unembed casing --model runs/short/best --source en=corpus.txt.gz
+  unembed casing --model models/mine --source en=short.txt.gz --source en=wiki.txt.gz --min-count 10
+"""
+
+
+@click.command(epilog=_EXAMPLES, no_args_is_help=True)
+@click.option("--model", required=True, type=click.Path(path_type=Path), help="Folder of the model.")
+@options_from(CasingConfig)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: the model's folder]"
+)
+@json_option
+def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> None:
+    """Count how words are written in texts, and put the counts into a model's folder.
+
+    A guided search with an encoder that tells capitals apart then begins with the usual ones
+    (docs/guided.md). No vectors are needed. Texts that are held out from training are left out here too.
+    """
+    settings = build_config(CasingConfig, typed)
+    from unembed.model.checkpoint import Checkpoint
+    from unembed.model.truecasing import CASING
+    from unembed.training.casing_counting import count_casing
+
+    checkpoint = Checkpoint.from_pretrained(model)
+    counted = count_casing(settings, quiet=as_json)
+    file = output if output is not None else model / CASING
+    if output is not None:
+        counted.casing.save(output)
+    else:
+        checkpoint.add_casing(counted.casing)
+    figures = {
+        "texts": counted.texts,
+        "held_out": counted.held_out,
+        "words": len(counted.casing.words),
+        "abbreviations": len(counted.casing.abbreviations),
+        "bytes": file.stat().st_size,
+    }
+    if as_json:
+        print_json({"casing": str(file), **figures})
+    else:
+        say(
+            f"{file}: {figures['words']:,} words that are not always lower case, in {counted.texts:,} texts, "
+            f"{figures['bytes'] / 1e3:.0f} kB; {counted.held_out:,} are held out."
+        )
