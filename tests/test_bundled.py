@@ -55,9 +55,11 @@ def test_the_same_seed_gives_the_same_texts(inverter, vectors):
 def test_the_bundle_is_small_and_holds_no_pickle():
     model = {path.name for path in BUNDLED.iterdir() if path.is_file()}
     surrogate = {path.name for path in (BUNDLED / "surrogate").iterdir()}
-    assert model == {"config.json", "model.safetensors", "tokenizer.json", "README.md", "phrases.npz"}
+    counts = {"phrases.npz", "casing.npz"}
+    assert model == {"config.json", "model.safetensors", "tokenizer.json", "README.md"} | counts
     assert surrogate == {"surrogate.json", "model.safetensors", "tokenizer.json"}
     assert (BUNDLED / "model.safetensors").stat().st_size <= 60_000_000
+    assert (BUNDLED / "casing.npz").stat().st_size <= 300_000
     assert sum(path.stat().st_size for path in BUNDLED.rglob("*") if path.is_file()) <= 85_000_000
 
 

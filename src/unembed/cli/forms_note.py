@@ -9,7 +9,7 @@ from unembed.search.guided_strategy import make_writer
 
 
 def forms_note(checkpoint: Checkpoint, encoder: Encoder) -> str | None:
-    """What to tell before a search with this encoder; None where texts are written as the model writes them."""
+    """What to tell before a search with this encoder; None where it reads texts as the model writes them."""
     if make_writer(checkpoint, encoder) is None:
         return None
     found = written_differences(encoder)

@@ -114,7 +114,7 @@ def command(
     # A mistyped strategy is an error before a model is loaded.
     make_strategy(config.strategy, config.options)
     inverter = Inverter.from_pretrained(model, device=device, trust_remote_code=trust_remote_code)
-    if config.strategy == GUIDED and not as_json:
+    if config.strategy == GUIDED and not as_json and str(config.options.get("forms")) != "0":
         from unembed.cli.forms_note import forms_note
 
         if (note := forms_note(inverter.checkpoint, inverter.guide(config.encoder))) is not None:
