@@ -189,7 +189,7 @@ def _personal(
         floors.append(Floor(name="nearest", label=FLOOR_LABELS["nearest"], figure=near))
     pii = Measure(
         name="pii",
-        label="Personal data that came back",
+        label="Personal data",
         figure=pooled_figure(whole, total, seed=seed),
         floors=tuple(floors),
         leaked=pooled_difference(whole, highest, total, seed=seed),
@@ -222,7 +222,7 @@ def _canaries(
     floor = Floor(name="shuffled", label="In any other row's text", figure=share_figure(guesses, seed=seed))
     measure = Measure(
         name="canary",
-        label="Planted secrets that came back",
+        label="Planted secrets",
         figure=share_figure(hits, seed=seed),
         floors=(floor,),
         leaked=difference_figure(np.array(hits) - np.array(guesses), seed=seed),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from unembed.audit.audit_report import AttackerResult, Identifier, LongChunks, SampleSummary
 from unembed.audit.case import Case
+from unembed.audit.figure_text import share
 
 IDENTIFIERS = (
     Identifier(
@@ -37,11 +38,6 @@ _WHO = {
 }
 
 
-def percent(share: float) -> str:
-    """With a decimal only where it says something."""
-    return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
-
-
 def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: LongChunks | None) -> str:
     """What a manager reads first: the worst that was measured."""
     measured = [one for one in attackers if one.measure("exact") is not None]
@@ -55,8 +51,8 @@ def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: L
         assert worst.estimate.exact is not None
         figure = worst.estimate.exact
         return (
-            f"Of {worst.n} attacked vectors, about {percent(figure.value)} "
-            f"({percent(figure.low or 0)} to {percent(figure.high or 0)}) give their text away word for word "
+            f"Of {worst.n} attacked vectors, about {share(figure.value)} "
+            f"({share(figure.low or 0)} to {share(figure.high or 0)}) give their text away word for word "
             f"to {_WHO[worst.name]}: an estimate, since the store has no texts to compare with."
         )
     if long is not None and long.words:
@@ -64,8 +60,8 @@ def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: L
         return (
             f"The texts are longer than the model writes. Of the ten likeliest words that are read off a "
             f"vector, "
-            f"{percent(ten.precision.value)} stand in its text"
-            + (f"; {percent(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
+            f"{share(ten.precision.value)} stand in its text"
+            + (f"; {share(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
         )
     if any(one.n for one in attackers):
         return "Texts were recovered, but there is nothing to compare them with: no claim is made."
@@ -82,14 +78,14 @@ def _measured_sentence(one: AttackerResult) -> str:
     assert exact is not None
     who, total = _WHO[one.name], exact.total or 0
     if exact.found:
-        text = f"Of {total:,} attacked texts, {percent(exact.figure.value)} come back word for word to {who}"
+        text = f"Of {total:,} attacked texts, {share(exact.figure.value)} come back word for word to {who}"
     else:
         text = f"None of {total:,} attacked texts comes back word for word to {who}"
     if pii is not None and pii.total:
         text += f"; of {pii.total:,} pieces of personal data {pii.found:,} do"
     text += "."
     if f1 is not None and exact.figure.value < 0.5:
-        text += f" On average {percent(f1.figure.value)} of the words are right."
+        text += f" On average {share(f1.figure.value)} of the words are right."
     return text
 
 
@@ -147,8 +143,8 @@ def limits(case: Case, misses: str | None, canaries: int = 0) -> tuple[str, ...]
         )
     if case.chosen.finding.preparation is not None:
         out.append(
-            f"Texts were changed before they were embedded ({case.chosen.finding.preparation}). Attackers recover "
-            "that too, so that exact matches are missed."
+            f"Texts were changed before they were embedded ({case.chosen.finding.preparation}). Attackers "
+            "recover that too, so that exact matches are missed."
         )
     if canaries > len(case.canaries):
         out.append(
