@@ -120,11 +120,11 @@ class _Compared:
             )
         highest = max(floors.values(), key=lambda values: float(values.mean()), default=np.zeros(len(values)))
         made = Measure(
-            name=name,  # type: ignore[arg-type]  # pydantic checks it
+            name=name,
             label=label,
             figure=figure(values, seed=self.seed),
             floors=tuple(
-                Floor(name=one, label=FLOOR_LABELS[one], figure=figure(some, seed=self.seed))  # type: ignore[arg-type]
+                Floor(name=one, label=FLOOR_LABELS[one], figure=figure(some, seed=self.seed))
                 for one, some in floors.items()
             ),
             leaked=difference_figure(values - highest, seed=self.seed),
@@ -142,8 +142,7 @@ def _personal(
     kinds = sorted({entity.kind.value for some in mine for entity in some})
     counts: list[tuple[int, int]] = []
     for some, text in zip(mine, compared.found, strict=True):
-        whole = [one for one in recovered(some, text) if one.extent is Extent.WHOLE]
-        counts.append((len(whole), len(some)))
+        counts.append((_whole(some, text), len(some)))
     if not kinds:
         return None, (), counts
 
