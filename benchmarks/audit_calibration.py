@@ -190,8 +190,8 @@ def shares_table(attackers: dict[str, AttackerCalibration], tested: dict[str, Me
             exact = share_figure(tested[other.kind].exact[name], seed=0)
             f1 = mean_figure(tested[other.kind].f1[name], seed=0)
             lines.append(
-                f"| {name} | {other.kind} | {other.n} | {share(other.expected_exact)} | {cell(exact)} "
-                f"| {share(other.expected_f1)} | {cell(f1)} |"
+                f"| {name} | {other.kind} | {other.n} | {share(other.expected_exact)} | {cell(exact)} | "
+                f"{share(other.expected_f1)} | {cell(f1)} |"
             )
     return lines
 

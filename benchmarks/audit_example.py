@@ -88,8 +88,8 @@ def figures(report: AuditReport, minutes: float) -> str:
         f"> {report.headline}",
         "",
         f"{report.sample.drawn} of {report.store.count:,} rows, seed {report.sample.seed}: "
-        f"{report.sample.short} attacked, "
-        f"{report.sample.long} too long for that; {minutes:.0f} minutes on one core.",
+        f"{report.sample.short} attacked, {report.sample.long} too long for that; {minutes:.0f} minutes on "
+        "one core.",
         "",
         "| attacker | n | word for word | words in common (F1) | personal data | planted secrets | cost |",
         "|---|---|---|---|---|---|---|",
@@ -118,13 +118,13 @@ def figures(report: AuditReport, minutes: float) -> str:
     if report.long_chunks is not None and report.long_chunks.words:
         lines += [
             "",
-            f"Of {report.long_chunks.n} threads, half of them longer than {report.long_chunks.median_tokens} "
-            f"tokens, words are read off the vectors:",
+            f"Of {report.long_chunks.n} threads, half of them longer than "
+            f"{report.long_chunks.median_tokens} tokens, words are read off the vectors:",
             "",
         ]
         lines += [
-            "| likeliest words | right | of the text's own words | commonest words of the collection: right "
-            "|",
+            "| likeliest words | right | of the text's own words | commonest words of the collection: "
+            "right |",
             "|---|---|---|---|",
         ]
         lines += [

@@ -32,7 +32,7 @@ def test_the_lower_end_decides() -> None:
     assert not failed.passed
     [finding] = failed.findings
     assert (finding.measure, finding.low, finding.limit) == ("exact", 0.2, 0.15)
-    assert "at least 20.0%, allowed 15.0%" in finding.says
+    assert "at least 20 %, allowed 15 %" in finding.says
     assert judge([result()], {"pii": 0.0}).passed  # another measure
     assert judge([result()], {}).passed
 
@@ -49,7 +49,7 @@ def test_a_baseline_forgives_what_was_there() -> None:
     worse = result(value=0.6, low=0.5, high=0.7)
     failed = judge([worse], {}, before, "last.json")  # type: ignore[arg-type]
     assert not failed.passed
-    assert "before 28.0%" in failed.findings[0].says
+    assert "before 28 %" in failed.findings[0].says
     # Worse, but still within the threshold.
     assert judge([worse], {"exact": 0.9}, before, "last.json").passed  # type: ignore[arg-type]
     # What the baseline does not have is judged by the threshold alone.

@@ -180,7 +180,8 @@ def test_metadata_is_compared(vectors) -> None:
     assert "as well" in says(as_well, "metadata")
     other = identify(vectors, metadata={"embedding": "all-mpnet-base-v2"})
     assert "does not fit" in says(other, "metadata")
-    assert says(identify(vectors, metadata={"created": "today"}), "metadata") == ""
+    for nothing in ("today 3", "intfloat/multilingual-e5-small"):
+        assert says(identify(vectors, metadata={"said": nothing}), "metadata") == ""
 
 
 def test_zero_and_nan_rows_are_left_out(vectors) -> None:

@@ -46,8 +46,8 @@ def _rows(
             by_surrogate = [*surrogate_cosines(chosen.inverter.surrogate, texts, vectors)]
         if all(one.cosine is not None for one in found):
             by_encoder = [one.cosine for one in found]
-        elif chosen.encoder is not None:
-            by_encoder = [*cosines(vectors, chosen.encoder.encode(texts).astype(np.float32)).tolist()]
+        elif (encoder := chosen.local_encoder) is not None:
+            by_encoder = [*cosines(vectors, encoder.encode(texts).astype(np.float32)).tolist()]
     return [
         AttackRow(
             attacker=attacker.name,

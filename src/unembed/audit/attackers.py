@@ -69,7 +69,7 @@ class VectorsOnly(_WithModel):
 
     name = "vectors"
     title = "Has the vectors"
-    has = "the vectors, and a public model that inverts this encoder; he never calls the encoder"
+    has = "the vectors, and a public model that inverts this encoder; never calls the encoder"
     how = InvertConfig(ranking="score", batch_size=BATCH)
 
 
@@ -78,7 +78,7 @@ class WithSurrogate(_WithModel):
 
     name = "surrogate"
     title = "Has the vectors and a surrogate"
-    has = "the vectors, the model, and a small stand-in for the encoder that ranks his guesses"
+    has = "the vectors, the model, and a small stand-in for the encoder that ranks the guesses"
     how = InvertConfig(ranking="surrogate", steps=16, num_lengths=5, hypotheses=5, batch_size=BATCH)
 
     def obstacle(self, case: Case) -> str | None:
@@ -94,7 +94,7 @@ class WithEncoder(_WithModel):
 
     name = "encoder"
     title = "Has the vectors and the encoder"
-    has = "the vectors, the model, and the encoder itself, which he calls to check his guesses"
+    has = "the vectors, the model, and the encoder itself, called to check every guess"
     at_once = GUIDED_BATCH
 
     def obstacle(self, case: Case) -> str | None:
@@ -127,7 +127,7 @@ class WithPairs:
 
     name = "pairs"
     title = "Has the vectors and some texts"
-    has = "the vectors, and {pairs} texts of the same store with their vectors; he need not know the encoder"
+    has = "the vectors, and {pairs} texts of the same store with their vectors; need not know the encoder"
     at_once = WINDOW * BATCH
     how = InvertConfig(batch_size=BATCH)
 

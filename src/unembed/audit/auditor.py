@@ -62,7 +62,11 @@ def open_audit(address: str, config: AuditConfig, *, trust_remote_code: bool = F
     canaries = tuple(read_canaries(config.canaries)) if config.canaries is not None else ()
     baseline = read_audit(config.baseline) if config.baseline is not None else None
     store = open_store(address, vector=config.vector, text_field=config.text_field, timeout=config.timeout)
-    base = Inverter.from_pretrained(config.model, trust_remote_code=trust_remote_code)
+    try:
+        base = Inverter.from_pretrained(config.model, trust_remote_code=trust_remote_code)
+    except BaseException:
+        store.close()
+        raise
     return Opened(store, base, canaries, baseline)
 
 
@@ -116,6 +120,7 @@ def _audit(
 ) -> AuditReport:
     unfinished = folder / UNFINISHED
     settle_plan(unfinished, plan)
+    unfinished.chmod(0o700)  # it holds texts
     sample = kept(unfinished)
     if sample is None:
         sample = sample_store(

@@ -177,7 +177,8 @@ def row_features(rows: Sequence[AttackRow], lengths: Sequence[int], names: Seque
     chosen = [columns[name] for name in names]
     if any(value is None for column in chosen for value in column):
         return None
-    return np.array(chosen, dtype=np.float64).T
+    out: Doubles = np.array(chosen, dtype=np.float64).T
+    return out
 
 
 def _nearness(cosine: float | None) -> float | None:

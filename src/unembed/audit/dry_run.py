@@ -66,8 +66,8 @@ class Forecast(BaseModel):
         out = [
             f"{self.store}: {'all' if self.rows is None else f'{self.rows:,}'} rows would be read once, and "
             f"{self.drawn:,} drawn.",
-            f"Encoder: {self.encoder or 'not known'} ({self.sure}). "
-            f"{self.long:.0%} of the first rows are longer than the model writes.",
+            f"Encoder: {self.encoder or 'not known'} ({self.sure}). {self.long:.0%} of the first rows are "
+            "longer than the model writes.",
         ]
         for one in self.attackers:
             if not one.possible:

@@ -40,8 +40,7 @@ def estimate_right(case: Case, rows: Sequence[AttackRow]) -> Estimate | None:
         f1=_widened(calibrated.f1(x), calibrated, "f1", seed),
         cosine=cosine,
         basis=f"a calibration on {calibrated.n} texts of {len(case.calibration.made_on)} kinds; intervals "
-        f"are "
-        f"widened by its largest error on kinds that it was not made on ({kinds})",
+        f"are widened by its largest error on kinds that it was not made on ({kinds})",
     )
 
 

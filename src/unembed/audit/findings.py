@@ -120,11 +120,11 @@ class _Compared:
             )
         highest = max(floors.values(), key=lambda values: float(values.mean()), default=np.zeros(len(values)))
         made = Measure(
-            name=name,  # type: ignore[arg-type]  # pydantic checks it
+            name=name,
             label=label,
             figure=figure(values, seed=self.seed),
             floors=tuple(
-                Floor(name=one, label=FLOOR_LABELS[one], figure=figure(some, seed=self.seed))  # type: ignore[arg-type]
+                Floor(name=one, label=FLOOR_LABELS[one], figure=figure(some, seed=self.seed))
                 for one, some in floors.items()
             ),
             leaked=difference_figure(values - highest, seed=self.seed),
@@ -142,8 +142,7 @@ def _personal(
     kinds = sorted({entity.kind.value for some in mine for entity in some})
     counts: list[tuple[int, int]] = []
     for some, text in zip(mine, compared.found, strict=True):
-        whole = [one for one in recovered(some, text) if one.extent is Extent.WHOLE]
-        counts.append((len(whole), len(some)))
+        counts.append((_whole(some, text), len(some)))
     if not kinds:
         return None, (), counts
 
@@ -189,7 +188,7 @@ def _personal(
         floors.append(Floor(name="nearest", label=FLOOR_LABELS["nearest"], figure=near))
     pii = Measure(
         name="pii",
-        label="Personal data that came back",
+        label="Personal data",
         figure=pooled_figure(whole, total, seed=seed),
         floors=tuple(floors),
         leaked=pooled_difference(whole, highest, total, seed=seed),
@@ -222,7 +221,7 @@ def _canaries(
     floor = Floor(name="shuffled", label="In any other row's text", figure=share_figure(guesses, seed=seed))
     measure = Measure(
         name="canary",
-        label="Planted secrets that came back",
+        label="Planted secrets",
         figure=share_figure(hits, seed=seed),
         floors=(floor,),
         leaked=difference_figure(np.array(hits) - np.array(guesses), seed=seed),

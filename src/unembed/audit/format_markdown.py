@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unembed.audit.audit_report import AuditReport
+from unembed.audit.audit_report import AttackerResult, AuditReport
 from unembed.audit.figure_text import cell, cost, share
 
 
@@ -51,8 +51,8 @@ def _attackers(report: AuditReport) -> list[str]:
                 floors = ", ".join(f"{floor.name} {cell(floor.figure)}" for floor in measure.floors)
                 who, paid = (one.title, _cost(one)) if number == 0 else ("", "")
                 lines.append(
-                    f"| {who} | {measure.figure.n} | {measure.label} | {cell(measure.figure)} | {floors} "
-                    f"| {cell(measure.leaked)} | {paid} |"
+                    f"| {who} | {measure.figure.n} | {measure.label} | {cell(measure.figure)} | {floors} | "
+                    f"{cell(measure.leaked)} | {paid} |"
                 )
         lines.append("")
     for one in report.attackers:
@@ -71,10 +71,7 @@ def _attackers(report: AuditReport) -> list[str]:
     return [*lines, ""]
 
 
-def _cost(one: object) -> str:
-    from unembed.audit.audit_report import AttackerResult
-
-    assert isinstance(one, AttackerResult)
+def _cost(one: AttackerResult) -> str:
     return cost(one.encoder_calls, one.n, one.dollars, one.seconds_per_vector)
 
 
@@ -93,8 +90,8 @@ def _personal(report: AuditReport) -> list[str]:
             "|---|---|---|---|---|---|",
         ]
         lines += [
-            f"| {kind.kind} | {kind.total} | {kind.found} ({share(kind.figure.value)}) | {kind.part} "
-            f"| {kind.guessed:g} | {cell(kind.leaked)} |"
+            f"| {kind.kind} | {kind.total} | {kind.found} ({share(kind.figure.value)}) | {kind.part} | "
+            f"{kind.guessed:g} | {cell(kind.leaked)} |"
             for kind in one.personal
         ]
         lines.append("")

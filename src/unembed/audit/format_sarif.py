@@ -70,8 +70,7 @@ def _result(report: AuditReport, attacker: AttackerResult, measure: Measure) -> 
         "level": "error" if failed else "warning",
         "message": {
             "text": f"{attacker.title}: {measure.label.lower()}, {cell(measure.figure)} of n = "
-            f"{measure.figure.n}; "
-            f"at least {share(surely(measure))} more than could be guessed."
+            f"{measure.figure.n}; at least {share(surely(measure))} more than could be guessed."
         },
         "locations": [
             {

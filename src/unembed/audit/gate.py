@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from unembed.audit.audit_report import AttackerResult, AuditReport, Gate, GateFinding, Measure
+from unembed.audit.figure_text import share
 
 
 def judge(
@@ -46,9 +47,9 @@ def _judge(
     worse = not limited and before is not None and _worse(measure, before)
     if not (over or worse):
         return None
-    says = f"{attacker.title}: {measure.label.lower()}, at least {least:.1%}"
-    says += f", allowed {limit:.1%}" if limit is not None else ""
-    says += f", before {before.leaked.value:.1%}" if before is not None else ""
+    says = f"{attacker.title}: {measure.label.lower()}, at least {share(least)}"
+    says += f", allowed {share(limit)}" if limit is not None else ""
+    says += f", before {share(before.leaked.value)}" if before is not None else ""
     return GateFinding(
         attacker=attacker.name,
         measure=measure.name,

@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 from unembed.audit.audit_report import Measure
 from unembed.audit.figure_text import cell, interval, share
 from unembed.metrics.figure import Figure
 
-WIDTH, LEFT, RIGHT = 920, 262, 196
+WIDTH, LEFT, RIGHT = 920, 244, 186
 ROW, BAR = 40, 18
 SCALE = WIDTH - LEFT - RIGHT
 
 
+@dataclass(frozen=True)
 class Bar:
     """One row of a chart."""
 
-    def __init__(self, label: str, figure: Figure, floors: Sequence[Figure] = (), note: str = "") -> None:
-        self.label, self.figure, self.floors, self.note = label, figure, floors, note
+    label: str
+    figure: Figure
+    floors: Sequence[Figure] = ()
+    note: str = ""  # under the figure
+    count: str = ""  # under the label
 
 
 def measure_bars(measures: Sequence[Measure]) -> list[Bar]:
     """An attacker's measures, each with its floors and what leaked."""
     return [
         Bar(
-            one.label + (f" ({one.found} of {one.total})" if one.total and one.name != "f1" else ""),
+            one.label,
             one.figure,
             [floor.figure for floor in one.floors],
-            f"leaked {cell(one.leaked)}",
+            note=f"leaked {cell(one.leaked)}",
+            count=f"{one.found:,} of {one.total:,}" if one.total and one.found is not None else "",
         )
         for one in measures
     ]
@@ -57,7 +63,7 @@ def _bar(bar: Bar, middle: float) -> str:
     value = min(1.0, max(0.0, bar.figure.value))
     top = middle - BAR / 2
     parts = [
-        f'<text x="{LEFT - 14}" y="{middle + 4.5:.1f}" text-anchor="end">{escape(bar.label)}</text>',
+        *_two_lines(LEFT - 14, middle, escape(bar.label), escape(bar.count), end=True),
         f'<rect x="{LEFT}" y="{top:.1f}" width="{SCALE * value:.1f}" height="{BAR}" rx="3" fill="var(--bad)" '
         f'opacity=".82"/>',
     ]
@@ -78,13 +84,20 @@ def _bar(bar: Bar, middle: float) -> str:
     x = LEFT + SCALE + 14
     value_text = f'<tspan font-weight="650">{share(bar.figure.value)}</tspan>'
     shown = f'{value_text} <tspan class="faint">{interval(bar.figure)}</tspan>'
-    if bar.note:
-        parts.append(f'<text x="{x}" y="{middle - 3:.1f}">{shown}</text>')
-        parts.append(f'<text x="{x}" y="{middle + 13:.1f}" class="faint">{escape(bar.note)}</text>')
-    else:
-        parts.append(f'<text x="{x}" y="{middle + 4.5:.1f}">{shown}</text>')
+    parts += _two_lines(x, middle, shown, escape(bar.note))
     return "".join(parts)
 
 
 def _x(value: float) -> float:
     return LEFT + SCALE * value
+
+
+def _two_lines(x: float, middle: float, first: str, second: str, *, end: bool = False) -> list[str]:
+    """A text, and a fainter one below it where there is one."""
+    anchor = ' text-anchor="end"' if end else ""
+    if not second:
+        return [f'<text x="{x}" y="{middle + 4.5:.1f}"{anchor}>{first}</text>']
+    return [
+        f'<text x="{x}" y="{middle - 3:.1f}"{anchor}>{first}</text>',
+        f'<text x="{x}" y="{middle + 13:.1f}"{anchor} class="faint">{second}</text>',
+    ]

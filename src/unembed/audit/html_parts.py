@@ -52,10 +52,12 @@ def header(report: AuditReport) -> str:
     place = store.address if store.collection is None or store.collection in store.address else (
         f"{store.address}, collection {store.collection}"
     )  # fmt: skip
+    first, _, rest = report.headline.partition(". ")
+    first, lead = (f"{first}.", f"<p class='lead'>{escape(rest)}</p>") if rest else (first, "")
     problem = f'<p class="soft">{escape(report.problem)}</p>' if report.problem else ""
     return tag(
         "header",
-        f'<p class="kicker">Embedding leakage audit</p><h1>{escape(report.headline)}</h1>'
+        f'<p class="kicker">Embedding leakage audit</p><h1>{escape(first)}</h1>{lead}'
         f'<p class="where">{"".join(badges)}{escape(place)} · {escape(report.created[:10])}</p>{problem}',
     )
 
@@ -99,17 +101,18 @@ def overview(report: AuditReport) -> str:
     if len(bars) < 2:
         return ""
     title = "Texts that come back word for word, by attacker"
-    return tag("section", f"<h2>{title}</h2>" + tag("div", bar_chart(bars, title) + _LEGEND, "card"))
+    return tag("section", f"<h2>{title}</h2>" + tag("div", bar_chart(bars, title), "card"))
 
 
 def attackers(report: AuditReport) -> str:
     """A card for each."""
     cards = "".join(_attacker(one) for one in report.attackers)
-    return tag("section", "<h2>Who gets how much</h2>" + cards)
+    legend = _LEGEND if any(one.measures for one in report.attackers) else ""
+    return tag("section", "<h2>Who gets how much</h2>" + legend + cards)
 
 
 def _attacker(one: AttackerResult) -> str:
-    about = f"<h3>{escape(one.title)}</h3><p class='soft'>He has {escape(one.has)}."
+    about = f"<h3>{escape(one.title)}</h3><p class='soft'>Has {escape(one.has)}."
     if one.status == "skipped":
         return tag("div", f"{about}</p><p><b>Skipped.</b> {escape(one.reason or '')}</p>", "card skipped")
     paid = cost(one.encoder_calls, one.n, one.dollars, one.seconds_per_vector)
@@ -119,7 +122,7 @@ def _attacker(one: AttackerResult) -> str:
             f"<p><span class='badge warn'>{one.n} of {one.wanted} rows</span>{escape(one.reason or '')}</p>"
         )
     if one.measures:
-        about += bar_chart(measure_bars(one.measures), f"What came back: {one.title}") + _LEGEND
+        about += bar_chart(measure_bars(one.measures), f"What came back: {one.title}")
     if one.estimate is not None:
         about += _estimate(one)
     return tag("div", about, "card")

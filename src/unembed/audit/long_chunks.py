@@ -18,9 +18,8 @@ from unembed.personal.came_back import Extent
 
 READ = (10, 50)
 NOTE = (
-    "The model writes texts of up to {tokens} tokens. Of longer ones it is told here which of the words can "
-    "be read "
-    "off the vector; common words are left out, and no sentence is made up."
+    "The model writes texts of up to {tokens} tokens. Of longer ones it is told here which of the words "
+    "can be read off the vector; common words are left out, and no sentence is made up."
 )
 
 

@@ -49,9 +49,11 @@ def length_features(inverter: Inverter, vectors: NDArray[np.float32]) -> NDArray
     expected = (p * torch.arange(1, p.shape[1] + 1, dtype=torch.double, device=p.device)).sum(dim=1)  # [n]
     logits = denoiser.lexical(denoiser.read(e)).double()  # [n, V]
     sharp = torch.sigmoid(logits).topk(min(SHARPEST, logits.shape[1]), dim=1).values.mean(dim=1)  # [n]
-    spread = torch.distributions.Categorical(logits=logits).entropy()  # [n]
+    log_p = torch.log_softmax(logits, dim=1)  # [n, V]
+    spread = -(log_p.exp() * log_p).sum(dim=1)  # [n]
     columns = [cosine, score, expected.tolist(), sharp.tolist(), spread.tolist()]
-    return np.array(columns, dtype=np.float64).T
+    out: NDArray[np.float64] = np.array(columns, dtype=np.float64).T
+    return out
 
 
 def look_long(

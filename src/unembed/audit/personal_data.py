@@ -52,9 +52,8 @@ def _misses(kinds: Counter[str]) -> str:
     if not told:
         return "The detector of personal data overlooks some and takes other words for it."
     return (
-        f"The detector of personal data overlooks some: on labelled sentences of another source it finds "
-        f"{', '.join(told)}. "
-        "The counts here are of what it found."
+        "The detector of personal data overlooks some: on labelled sentences of another source it finds "
+        f"{', '.join(told)}. The counts here are of what it found."
     )
 
 

@@ -23,7 +23,8 @@ body {
 }
 header .kicker { color: var(--soft); font-size: .85rem; letter-spacing: .06em; text-transform: uppercase;
 margin: 0; } h1 { font-size: 1.9rem; line-height: 1.25; margin: .4rem 0 .8rem; font-weight: 650;
-letter-spacing: -.01em; } h2 { font-size: 1.2rem; margin: 2.6rem 0 .8rem; font-weight: 650; }
+letter-spacing: -.01em; } .lead { font-size: 1.12rem; margin: -.2rem 0 .9rem; }
+h2 { font-size: 1.2rem; margin: 2.6rem 0 .8rem; font-weight: 650; }
 h3 { font-size: 1.02rem; margin: 0 0 .15rem; font-weight: 650; }
 p { margin: .4rem 0; }
 a { color: var(--mark); }

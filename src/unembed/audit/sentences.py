@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unembed.audit.audit_report import AttackerResult, Identifier, LongChunks, SampleSummary
+from unembed.audit.audit_report import AttackerResult, Identifier, LongChunks
 from unembed.audit.case import Case
+from unembed.audit.figure_text import share
 
 IDENTIFIERS = (
     Identifier(
@@ -37,12 +38,7 @@ _WHO = {
 }
 
 
-def percent(share: float) -> str:
-    """With a decimal only where it says something."""
-    return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
-
-
-def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: LongChunks | None) -> str:
+def headline(attackers: Sequence[AttackerResult], long: LongChunks | None) -> str:
     """What a manager reads first: the worst that was measured."""
     measured = [one for one in attackers if one.measure("exact") is not None]
     if measured:
@@ -55,17 +51,16 @@ def headline(attackers: Sequence[AttackerResult], sample: SampleSummary, long: L
         assert worst.estimate.exact is not None
         figure = worst.estimate.exact
         return (
-            f"Of {worst.n} attacked vectors, about {percent(figure.value)} "
-            f"({percent(figure.low or 0)} to {percent(figure.high or 0)}) give their text away word for word "
-            f"to {_WHO[worst.name]}: an estimate, since the store has no texts to compare with."
+            f"Of {worst.n} attacked vectors, about {share(figure.value)} ({share(figure.low or 0)} to "
+            f"{share(figure.high or 0)}) give their text away word for word to {_WHO[worst.name]}: an "
+            "estimate, since the store has no texts to compare with."
         )
     if long is not None and long.words:
         ten = long.words[0]
         return (
-            f"The texts are longer than the model writes. Of the ten likeliest words that are read off a "
-            f"vector, "
-            f"{percent(ten.precision.value)} stand in its text"
-            + (f"; {percent(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
+            "The texts are longer than the model writes. Of the ten likeliest words that are read off a "
+            f"vector, {share(ten.precision.value)} stand in its text"
+            + (f"; {share(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
         )
     if any(one.n for one in attackers):
         return "Texts were recovered, but there is nothing to compare them with: no claim is made."
@@ -82,14 +77,14 @@ def _measured_sentence(one: AttackerResult) -> str:
     assert exact is not None
     who, total = _WHO[one.name], exact.total or 0
     if exact.found:
-        text = f"Of {total:,} attacked texts, {percent(exact.figure.value)} come back word for word to {who}"
+        text = f"Of {total:,} attacked texts, {share(exact.figure.value)} come back word for word to {who}"
     else:
         text = f"None of {total:,} attacked texts comes back word for word to {who}"
     if pii is not None and pii.total:
         text += f"; of {pii.total:,} pieces of personal data {pii.found:,} do"
     text += "."
     if f1 is not None and exact.figure.value < 0.5:
-        text += f" On average {percent(f1.figure.value)} of the words are right."
+        text += f" On average {share(f1.figure.value)} of the words are right."
     return text
 
 
@@ -105,26 +100,22 @@ def methods(case: Case) -> tuple[str, ...]:
     """How it was measured."""
     out = [
         "Rows were drawn at random by a seeded hash of their ids; the same seed draws the same rows.",
-        "Word for word: equal but for case, white space and punctuation at the edges. Token F1: the share of "
-        "words that "
-        "two texts have in common, whatever their order.",
-        "Intervals are 95 % bootstrap intervals over rows; where nothing or everything came back, the exact "
-        "bound.",
-        "Floors: the same attacker given another row's vector, and the nearest other text of the collection. "
-        "Only what "
-        "lies above the higher floor counts as leaked.",
+        "Word for word: equal but for case, white space and punctuation at the edges. Token F1: the share "
+        "of words that two texts have in common, whatever their order.",
+        "Intervals are 95 % bootstrap intervals over rows; where nothing or everything came back, the "
+        "exact bound.",
+        "Floors: the same attacker given another row's vector, and the nearest other text of the "
+        "collection. Only what lies above the higher floor counts as leaked.",
     ]
     if case.with_texts:
         out.append(
             "Personal data: a number, an address or an id counts when all of its letters and digits came "
-            "back, a name "
-            "when all of its words did."
+            "back, a name when all of its words did."
         )
     else:
         out.append(
-            "The store has no texts. How many recovered texts are right is estimated from the model's score "
-            "and from "
-            "cosines, by a calibration that ships with the model."
+            "The store has no texts. How many recovered texts are right is estimated from the model's "
+            "score and from cosines, by a calibration that ships with the model."
         )
     return tuple(out)
 
@@ -132,23 +123,22 @@ def methods(case: Case) -> tuple[str, ...]:
 def limits(case: Case, misses: str | None, canaries: int = 0) -> tuple[str, ...]:
     """What it cannot tell."""
     out = [
-        "An attacker with a better model, more time or more calls gets more: these are lower bounds of what "
-        "the "
-        "vectors hold.",
+        "An attacker with a better model, more time or more calls gets more: these are lower bounds of "
+        "what the vectors hold.",
         f"The model writes texts of up to {case.chosen.base.max_length} tokens; longer ones are reported as "
-        f"words.",
+        "words.",
     ]
     if misses:
         out.append(misses)
     if case.summary.other_encoder:
         out.append(
-            f"{case.summary.other_encoder} sampled rows do not fit their texts under this encoder; they were "
-            f"left out."
+            f"{case.summary.other_encoder} sampled rows do not fit their texts under this encoder; they "
+            "were left out."
         )
     if case.chosen.finding.preparation is not None:
         out.append(
-            f"Texts were changed before they were embedded ({case.chosen.finding.preparation}). Attackers recover "
-            "that too, so that exact matches are missed."
+            f"Texts were changed before they were embedded ({case.chosen.finding.preparation}). Attackers "
+            "recover that too, so that exact matches are missed."
         )
     if canaries > len(case.canaries):
         out.append(
@@ -169,8 +159,8 @@ def next_steps(case: Case, attackers: Sequence[AttackerResult]) -> tuple[str, ..
         out += [
             "Treat the vectors like the texts: the same access rights, encryption at rest, retention and "
             "deletion.",
-            "Do not hand out raw vectors: no API, export or log should return them where ids and scores are "
-            "enough.",
+            "Do not hand out raw vectors: no API, export or log should return them where ids and scores "
+            "are enough.",
             "Leave out or mask personal data before embedding, where search does not need it.",
         ]
     if case.chosen.reason is not None:

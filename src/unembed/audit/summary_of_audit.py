@@ -95,7 +95,7 @@ def summarise_audit(
         sample=case.summary,
         encoder=chosen.finding,
         model=_model(case),
-        headline=headline(results, case.summary, long),
+        headline=headline(results, long),
         attackers=tuple(results),
         long_chunks=long,
         personal=personal.summary,

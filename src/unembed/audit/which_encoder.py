@@ -33,6 +33,11 @@ class ChosenModel:
     texts_fit: bool  # whether the store's texts are those of its vectors
     fits: NDArray[np.bool_]  # [n] the sample's rows that are this encoder's
 
+    @property
+    def local_encoder(self) -> Encoder | None:
+        """The same, but no endpoint: whoever only looks sends no texts away."""
+        return self.encoder if _is_local(self.encoder) else None
+
 
 def choose_model(sample: SampledStore, config: AuditConfig, base: Inverter) -> ChosenModel:
     """Find the encoder out, or take what was given; then whether the model inverts it."""
@@ -121,8 +126,7 @@ def _which_rows(
     )
     if finding.verdict == Verdict.WRONG_TEXTS.value:
         return False, fits
-    local = encoder is not None and find_entry(encoder.info.name).kind != "api"
-    if not local or encoder is None or finding.preparation is not None:
+    if encoder is None or not _is_local(encoder) or finding.preparation is not None:
         return True, fits
     rows = [number for number in fits.nonzero()[0].tolist() if sample.rows[number].text]
     if not rows:
@@ -133,6 +137,10 @@ def _which_rows(
         return finding.verdict != "given", fits
     fits[np.array(rows)[~near]] = False
     return True, fits
+
+
+def _is_local(encoder: Encoder | None) -> bool:
+    return encoder is not None and not encoder.info.name.startswith("openai:")
 
 
 def _dimension(rows: tuple[Row, ...]) -> int:

@@ -25,7 +25,6 @@ class StatisticalFit:
     foreign: float  # share of the vectors that are as far from every encoder as random directions
     scores: dict[str, float]  # by encoder: the median log-likelihood ratio, per number
     truncated_from: dict[str, int | None]
-    sources: dict[str, str]
 
     @property
     def shares(self) -> dict[str, float]:
@@ -55,7 +54,7 @@ def compare_statistics(unit: Floats, statistics: Sequence[EncoderStatistics]) ->
     """Compare vectors [n, D] of length 1 with every known encoder that makes at least D numbers."""
     fits = [fit for one in statistics if (fit := vector_fit(one, unit.shape[1])) is not None and fit.tells]
     if not fits:
-        return StatisticalFit((None,) * len(unit), 1.0, {}, {}, {})
+        return StatisticalFit((None,) * len(unit), 1.0, {}, {})
     scores = np.stack([fit.scores(unit) for fit in fits])  # [F, n]
     least = np.array([[fit.least] for fit in fits])
     foreign = np.array([[fit.foreign] for fit in fits])
@@ -69,7 +68,6 @@ def compare_statistics(unit: Floats, statistics: Sequence[EncoderStatistics]) ->
         foreign=float((scores < foreign).all(axis=0).mean()),
         scores={fit.name: float(np.median(own)) for fit, own in zip(fits, scores, strict=True)},
         truncated_from={_base(fit): fit.truncated_from for fit in fits},
-        sources={_base(fit): fit.source for fit in fits},
     )
 
 

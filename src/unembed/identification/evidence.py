@@ -10,7 +10,6 @@ from unembed.encoders.registry import list_encoders
 from unembed.identification.compare_statistics import StatisticalFit
 from unembed.identification.compare_texts import Comparison
 from unembed.identification.decide import Decision
-from unembed.identification.encoder_statistics import read_statistics
 from unembed.identification.known_encoders import WIDESPREAD, named_in
 from unembed.identification.number_format import all_unit
 from unembed.identification.verdict import Evidence
@@ -89,10 +88,9 @@ def _texts(one: Comparison) -> Evidence:
 
 
 def _metadata(metadata: Mapping[str, str], decision: Decision) -> list[Evidence]:
-    named = named_in(list(metadata.values()), {one.name: one.source for one in read_statistics()})
-    if named is None:
+    name = named_in(metadata.values())
+    if name is None:
         return []
-    name = named.partition("#")[0]
     found = {one.encoder.partition("#")[0] for one in decision.candidates}
     if not found:
         return [Evidence("metadata", f"The store itself names {name}; nothing here confirms it.")]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable
 
 from unembed.encoders.base import Encoder
 from unembed.encoders.registry import Loader, find_entry, list_encoders, load_encoder
@@ -17,6 +18,16 @@ WIDESPREAD = {
     1024: "bge-large, bge-m3, e5-large, mxbai-embed-large, Cohere embed v3, Voyage, jina-v3, Titan v2",
     1536: "text-embedding-3-small, text-embedding-ada-002, Cohere embed v4",
     3072: "text-embedding-3-large, gemini-embedding-001",
+}
+
+# The encoders that have statistics, by the names under which they are published.
+PUBLISHED = {
+    "all-minilm-l6-v2": "minilm",
+    "all-mpnet-base-v2": "mpnet",
+    "potion-base-8m": "potion",
+    "gte-small": "gte-small",
+    "e5-small": "e5-small",
+    "universal-sentence-encoder-multilingual": "use-multilingual",
 }
 
 
@@ -43,10 +54,10 @@ def load_plain(name: str, *, trust_remote_code: bool = False) -> Encoder:
     return load(entry.model_copy(update={"prompt": None}))
 
 
-def named_in(metadata: Sequence[str], sources: dict[str, str]) -> str | None:
-    """The known encoder that a store's own words name: its name here, or elsewhere."""
-    said = " ".join(metadata).casefold()
-    for name, source in sources.items():
-        if source.rpartition("/")[2].casefold() in said:
+def named_in(said: Iterable[str]) -> str | None:
+    """The known encoder that a store's own words name; `multilingual-e5-small` is another than `e5-small`."""
+    words = " ".join(said).casefold()
+    for published, name in PUBLISHED.items():
+        if re.search(rf"(?<![\w-]){re.escape(published)}(?![\w-])", words):
             return name
     return None

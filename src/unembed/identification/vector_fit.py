@@ -26,7 +26,6 @@ class VectorFit:
     """One encoder's distribution, cut to the first D of its numbers, with the score at which vectors fit."""
 
     name: str
-    source: str
     truncated_from: int | None  # the encoder's dimension where it is not D
     mean: NDArray[np.float64]  # [D]
     whiten: NDArray[np.float64]  # [D, D] whiten.T @ whiten is the inverse of the covariance
@@ -82,7 +81,7 @@ def _fit(name: str, full: int, dimension: int, key: _Key) -> VectorFit:
     values, directions = np.linalg.eigh(covariance)
     whiten = directions.T / np.sqrt(values)[:, None]  # [D, D]
     cut, log_volume = full if dimension < full else None, float(np.log(values).sum())
-    fit = VectorFit(name, statistics.source, cut, mean, whiten, log_volume, foreign=0.0)
+    fit = VectorFit(name, cut, mean, whiten, log_volume, foreign=0.0)
     random = np.random.default_rng(0).normal(size=(FOREIGN, dimension))  # [n, D]
     random /= np.linalg.norm(random, axis=1, keepdims=True)
     foreign = float(np.quantile(fit.scores(random.astype(np.float32)), FOREIGN_QUANTILE))
