@@ -106,6 +106,13 @@ def test_a_blurred_map_is_not_timid(fit):
     assert float(read.square().mean() / energy) == pytest.approx(ENERGY, abs=0.15)
 
 
+def test_without_texts_those_of_the_package_are_embedded(fit, tmp_path):
+    encoder = Rotated()
+    model = fit(encoder, texts=None, pairs=60)
+    assert model.adapter.fit["pairs"] == encoder.seen == 60
+    assert not (tmp_path / "adapter" / "pairs" / "texts").exists()
+
+
 def test_it_is_a_model_like_others_and_only_the_adapter_is_saved(fit, tmp_path):
     model = fit()
     vectors = Rotated().encode(toy.sentences(3, seed=4))
