@@ -57,7 +57,7 @@ class GuidedSettings(BaseModel):
         description="Of the likely words, and of those that a text lacks, so many neighbours are read by the "
         "surrogate: the most promising by their words alone; 0: all.",
     )
-    moves: int = Field(150, ge=0, description="Neighbours in which a few words stand elsewhere.")
+    moves: int = Field(75, ge=0, description="Neighbours in which a few words stand elsewhere.")
     pairs: int = Field(
         12, ge=0, description="Best-ranked neighbours whose edits are also combined two by two."
     )
