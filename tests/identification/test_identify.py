@@ -165,7 +165,7 @@ def test_texts_that_belong_to_other_rows(vectors, minilm) -> None:
 def test_texts_that_belong_to_no_row(vectors, minilm) -> None:
     found = identify(vectors[:16], toy.sentences(16), encoders=[minilm])
     assert (found.verdict, found.encoder) == (Verdict.WRONG_TEXTS, "minilm")
-    assert "No vector is near its text" in says(found, "remark")
+    assert "not near their texts" in says(found, "remark")
 
 
 def test_some_texts_changed_since(vectors, minilm) -> None:
