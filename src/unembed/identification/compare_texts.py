@@ -19,8 +19,8 @@ from unembed.vectors.arrays import Floats
 SAME = {None: 0.9995, "float16": 0.9995, "bfloat16": 0.9995, "int8": 0.995, "binary": 2.0}
 # A text's own vector must be nearer than others' by this share of the way to 1: the space is the right one.
 RELATED = 0.15
-# By this much for an encoder to be named: networks with a common ancestor (all-MiniLM-L6-v2 and gte-small) share
-# some of their space.
+# By this much for an encoder to be named: networks with a common ancestor (all-MiniLM-L6-v2, gte-small)
+# share some of their space.
 NAMED = 0.5
 FEW = 12  # rows on which preparations are tried
 PREPARED_SHARE = 0.3  # of them must match
