@@ -76,7 +76,7 @@ def test_an_imitation_is_near_and_not_identified(minilm) -> None:
 
 
 def test_a_distant_relative_is_not_named(vectors, rotated, minilm) -> None:
-    """Somewhat nearer to their own texts than to others, as vectors of a network with a common ancestor are."""
+    """Somewhat nearer to their own texts than to others: as of a network with a common ancestor."""
     found = identify(0.4 * vectors + rotated, SENTENCES, encoders=[minilm], statistics=[])
     assert found.verdict is Verdict.UNKNOWN
 
