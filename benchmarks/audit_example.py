@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import random
 import shutil
 import sys
@@ -31,7 +32,7 @@ from unembed.canaries import make_canaries, write_canaries
 from unembed.encoders import load_encoder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "minilm-en" / "made_texts.py"
-REQUESTS, MADE, THREADS, CANARIES = 600, 338, 50, 12
+REQUESTS, MADE, THREADS, CANARIES = 600, 330, 50, 20
 SEED = 7
 
 
@@ -82,14 +83,16 @@ def fill(folder: Path, texts: list[str]) -> None:
     client.close()
 
 
-def figures(report: AuditReport, minutes: float) -> str:
+def figures(report: AuditReport, minutes: float | None = None) -> str:
     """What the page shows."""
+    told = report.settings
+    took = "" if minutes is None else f"; {minutes:.0f} minutes of one core"
     lines = [
         f"> {report.headline}",
         "",
         f"{report.sample.drawn} of {report.store.count:,} rows, seed {report.sample.seed}: "
-        f"{report.sample.short} attacked, {report.sample.long} too long for that; {minutes:.0f} minutes on "
-        "one core.",
+        f"{report.sample.short} attacked, {report.sample.long} too long for that{took} (`--samples "
+        f"{told['samples']} --guided-samples {told['guided_samples']} --calls {told['calls']}`).",
         "",
         "| attacker | n | word for word | words in common (F1) | personal data | planted secrets | cost |",
         "|---|---|---|---|---|---|---|",
@@ -102,7 +105,7 @@ def figures(report: AuditReport, minutes: float) -> str:
                 f" ({measure.found} of {measure.total})" if measure and measure.total and name != "f1" else ""
             )
             cells.append("" if measure is None else f"{cell(measure.figure)}{counted}")
-        paid = cost(one.encoder_calls, one.n, one.dollars, one.seconds_per_vector)
+        paid = cost(one.encoder_calls, one.attacked, one.dollars, None)
         lines.append(f"| {one.title} | {one.n} | {' | '.join(cells)} | {paid} |")
     lines += ["", "What leaked, which is what lies above the higher floor:", ""]
     lines += ["| attacker | word for word | words in common (F1) | personal data |", "|---|---|---|---|"]
@@ -111,7 +114,7 @@ def figures(report: AuditReport, minutes: float) -> str:
             cell(measure.leaked) if (measure := one.measure(name)) else "" for name in ("exact", "f1", "pii")
         ]
         lines.append(f"| {one.title} | {' | '.join(shown)} |")
-    worst = max(report.attackers, key=lambda one: sum(kind.found for kind in one.personal) / max(1, one.n))
+    worst = max(report.attackers, key=lambda one: sum(kind.found for kind in one.personal))
     lines += ["", f"Personal data, by kind ({worst.title.lower()}, n = {worst.n}):", ""]
     lines += ["| kind | in the texts | came back | in part | guessed by a floor |", "|---|---|---|---|---|"]
     lines += [f"| {k.kind} | {k.total} | {k.found} | {k.part} | {k.guessed:g} |" for k in worst.personal]
@@ -157,26 +160,28 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--again", action="store_true", help="keep the store of an earlier run")
     args = parser.parse_args()
-    store, canaries = args.work / "store", args.work / "canaries.jsonl"
+    args.work.mkdir(parents=True, exist_ok=True)
+    args.corpora, page, shot = (path and path.resolve() for path in (args.corpora, args.page, args.picture))
+    os.chdir(args.work)  # the report shows the store's address: a short one
+    store, canaries = Path("store"), Path("canaries.jsonl")
     if not (args.again and store.exists()):
         shutil.rmtree(store, ignore_errors=True)
         made = make_canaries(CANARIES, seed=SEED)
-        args.work.mkdir(parents=True, exist_ok=True)
         write_canaries(canaries, made)
         fill(store, [*messages(args.corpora), *(one.text for one in made)])
-    began = time.perf_counter()
+    began = time.process_time()
     report = audit(
-        f"qdrant:{store}#messages", args.work / "report", samples=args.samples,
+        f"qdrant:{store}#messages", "report", samples=args.samples,
         guided_samples=args.guided_samples, calls=args.calls, canaries=canaries,
         text_field="page_content", quiet=False,
         announce=lambda text: print(text, file=sys.stderr),
     )  # fmt: skip
-    text = figures(report, (time.perf_counter() - began) / 60)
+    text = figures(report, (time.process_time() - began) / 60)
     print(text)
-    if args.page is not None:
-        renew(args.page, "audit-example", text)
-    if args.picture is not None:
-        picture(args.work / "report" / "report.html", args.picture)
+    if page is not None:
+        renew(page, "audit-example", text)
+    if shot is not None:
+        picture(Path("report/report.html"), shot)
 
 
 if __name__ == "__main__":

@@ -147,9 +147,13 @@ def test_an_unknown_encoder_is_not_guessed(tmp_path: Path) -> None:
     assert report.headline == "Nothing could be measured here: no attacker was possible."
 
 
-def test_a_store_without_texts_gets_an_estimate_or_none(tmp_path: Path) -> None:
-    np.save(tmp_path / "v.npy", load_encoder("minilm").encode(SHORT[:8]))
-    report: Any = audit(str(tmp_path / "v.npy"), tmp_path / "out", encoder="minilm", attackers=("vectors",))
+def test_a_store_without_texts_gets_an_estimate_or_none(canaries: list[Canary], tmp_path: Path) -> None:
+    texts = [*SHORT[:8], canaries[0].text]
+    np.save(tmp_path / "v.npy", load_encoder("minilm").encode(texts))
+    write_canaries(tmp_path / "canaries.jsonl", canaries)
+    settings: Any = {"encoder": "minilm", "attackers": ("vectors",), "canaries": tmp_path / "canaries.jsonl"}
+    report: Any = audit(str(tmp_path / "v.npy"), tmp_path / "out", **settings)
+    assert (report.canaries.given, report.canaries.planted) == (2, 1)  # known by its vector
     [attacker] = report.attackers
     assert attacker.estimate.cosine.value > 0.5
     if report.model.calibrated:

@@ -75,6 +75,12 @@ def test_an_imitation_is_near_and_not_identified(minilm) -> None:
     assert "relative" in says(found, "remark")
 
 
+def test_a_distant_relative_is_not_named(vectors, rotated, minilm) -> None:
+    """Somewhat nearer to their own texts than to others: as of a network with a common ancestor."""
+    found = identify(0.4 * vectors + rotated, SENTENCES, encoders=[minilm], statistics=[])
+    assert found.verdict is Verdict.UNKNOWN
+
+
 def test_raw_and_rounded_vectors(vectors, minilm) -> None:
     raw = identify(vectors * np.linspace(2, 9, 48)[:, None], SENTENCES, encoders=[minilm])
     assert (raw.verdict, raw.normalised) == (Verdict.IDENTIFIED, False)
@@ -165,7 +171,7 @@ def test_texts_that_belong_to_other_rows(vectors, minilm) -> None:
 def test_texts_that_belong_to_no_row(vectors, minilm) -> None:
     found = identify(vectors[:16], toy.sentences(16), encoders=[minilm])
     assert (found.verdict, found.encoder) == (Verdict.WRONG_TEXTS, "minilm")
-    assert "No vector is near its text" in says(found, "remark")
+    assert "not near their texts" in says(found, "remark")
 
 
 def test_some_texts_changed_since(vectors, minilm) -> None:

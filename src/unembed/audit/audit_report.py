@@ -119,8 +119,9 @@ class AttackerResult(Frozen):
     has: str
     status: Status
     reason: str | None = Field(None, description="Why he was skipped.")
-    n: int = Field(0, description="Rows that he attacked.")
-    wanted: int = Field(0, description="Rows that he was to attack.")
+    n: int = Field(0, description="Sampled rows that he attacked.")
+    wanted: int = Field(0, description="Sampled rows that he was to attack.")
+    attacked: int = Field(0, description="All rows that he attacked, canaries among them.")
     encoder_calls: int = Field(0, description="Texts that he embedded, for all rows together.")
     dollars: float | None = Field(None, description="What these cost at a paid endpoint.")
     seconds_per_vector: float | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from unembed.audit.audit_report import AuditReport, read_audit
 from unembed.audit.calibration import load_calibration, model_digest
 from unembed.audit.case import Case, make_case
 from unembed.audit.formats import write_formats
-from unembed.audit.sampled_store import keep, kept, sample_store
+from unembed.audit.sampled_store import keep, kept, planted_by_vector, sample_store
 from unembed.audit.summary_of_audit import Ending, summarise_audit
 from unembed.audit.which_encoder import choose_model
 from unembed.canaries import Canary, read_canaries
@@ -133,6 +133,12 @@ def _audit(
         )
         keep(unfinished, sample)
     chosen = choose_model(sample, config, opened.base)
+    encoder = chosen.local_encoder
+    if opened.canaries and not sample.has_texts and not sample.planted and encoder is not None:
+        embedded = encoder.encode([one.text for one in opened.canaries])
+        found = planted_by_vector(opened.store, opened.canaries, embedded, quiet=quiet)
+        sample = replace(sample, planted=found)
+        keep(unfinished, sample)
     tell(_encoder_sentence(chosen.finding.name, chosen.finding.sure))
     case = make_case(sample, chosen, config, load_calibration(opened.base.checkpoint))
     with AttackLog(unfinished) as log:

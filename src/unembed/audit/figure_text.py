@@ -31,11 +31,11 @@ def money(dollars: float | None) -> str:
     return "less than $0.01" if dollars < 0.01 else f"${dollars:,.2f}"
 
 
-def cost(encoder_calls: int, n: int, dollars: float | None, seconds: float | None) -> str:
+def cost(encoder_calls: int, attacked: int, dollars: float | None, seconds: float | None) -> str:
     """What an attack took, in a line."""
     parts = []
-    if encoder_calls and n:
-        parts.append(f"{encoder_calls / n:,.0f} encoder calls a vector")
+    if encoder_calls and attacked:
+        parts.append(f"{encoder_calls / attacked:,.0f} encoder calls a vector")
         if dollars is not None:
             parts.append(f"{money(dollars)} in all")
     else:

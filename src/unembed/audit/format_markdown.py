@@ -72,7 +72,7 @@ def _attackers(report: AuditReport) -> list[str]:
 
 
 def _cost(one: AttackerResult) -> str:
-    return cost(one.encoder_calls, one.n, one.dollars, one.seconds_per_vector)
+    return cost(one.encoder_calls, one.attacked, one.dollars, one.seconds_per_vector)
 
 
 def _personal(report: AuditReport) -> list[str]:

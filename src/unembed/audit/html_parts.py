@@ -115,7 +115,7 @@ def _attacker(one: AttackerResult) -> str:
     about = f"<h3>{escape(one.title)}</h3><p class='soft'>Has {escape(one.has)}."
     if one.status == "skipped":
         return tag("div", f"{about}</p><p><b>Skipped.</b> {escape(one.reason or '')}</p>", "card skipped")
-    paid = cost(one.encoder_calls, one.n, one.dollars, one.seconds_per_vector)
+    paid = cost(one.encoder_calls, one.attacked, one.dollars, one.seconds_per_vector)
     about += f" Cost: {escape(paid)}. n = {one.n}.</p>"
     if one.status == "interrupted":
         about += (

@@ -21,8 +21,10 @@ from unembed.progress import progress_bar
 from unembed.storage import atomic_write, read_json, write_json
 from unembed.stores.base import BATCH, Row, Store, StoreInfo
 from unembed.stores.sampling import sample_rows
+from unembed.vectors.arrays import Floats
 
 LEAST_OTHERS = 1000  # further rows that are read for the floors, where nobody needs more
+SAME_VECTOR = 0.999  # cosine of a sentence's vector as it was stored and as it is embedded now
 _VECTORS, _ROWS = "sample-vectors.npz", "sample-rows.json"
 
 
@@ -93,6 +95,28 @@ def sample_store(
         planted=found,
         metadata=dict(info.metadata),
     )
+
+
+def planted_by_vector(
+    store: Store, canaries: Sequence[Canary], vectors: Floats, *, quiet: bool = True
+) -> tuple[Planted, ...]:
+    """The canaries of a store without texts: rows whose vectors are those of the sentences [n, D]."""
+    wanted = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)  # [n, D]
+    found: dict[str, Planted] = {}
+    with progress_bar("Looking for canaries", total=store.count(), unit="rows", quiet=quiet) as progress:
+        for page in store.scroll():
+            progress.advance(len(page))
+            rows = [row for row in page if row.vector.shape == wanted.shape[1:] and row.vector.any()]
+            if not rows:
+                continue
+            there = np.stack([row.vector for row in rows])  # [m, D]
+            cosine = wanted @ (there / np.linalg.norm(there, axis=1, keepdims=True)).T  # [n, m]
+            for canary, column, value in zip(
+                canaries, cosine.argmax(axis=1), cosine.max(axis=1), strict=True
+            ):
+                if value >= SAME_VECTOR and canary.id not in found:
+                    found[canary.id] = Planted(canary, rows[int(column)])
+    return tuple(found.values())
 
 
 def summary_fields(info: StoreInfo) -> dict[str, Any]:

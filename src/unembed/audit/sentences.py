@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unembed.audit.audit_report import AttackerResult, Identifier, LongChunks
 from unembed.audit.case import Case
 from unembed.audit.figure_text import share
+from unembed.metrics.figure import Figure
 
 IDENTIFIERS = (
     Identifier(
@@ -77,7 +78,8 @@ def _measured_sentence(one: AttackerResult) -> str:
     assert exact is not None
     who, total = _WHO[one.name], exact.total or 0
     if exact.found:
-        text = f"Of {total:,} attacked texts, {share(exact.figure.value)} come back word for word to {who}"
+        text = f"Of {total:,} attacked texts, {share(exact.figure.value)}{_from_to(exact.figure)} come back "
+        text += f"word for word to {who}"
     else:
         text = f"None of {total:,} attacked texts comes back word for word to {who}"
     if pii is not None and pii.total:
@@ -86,6 +88,13 @@ def _measured_sentence(one: AttackerResult) -> str:
     if f1 is not None and exact.figure.value < 0.5:
         text += f" On average {share(f1.figure.value)} of the words are right."
     return text
+
+
+def _from_to(figure: Figure) -> str:
+    """The interval, in words."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f" (95 % interval: {100 * figure.low:.0f} to {100 * figure.high:.0f} %)"
 
 
 def _canary_sentence(attackers: Sequence[AttackerResult]) -> str:

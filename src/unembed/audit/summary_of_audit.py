@@ -76,6 +76,7 @@ def summarise_audit(
                 reason=reason or (ending.problem if len(rows) < len(attacker.targets(case)) else None),
                 n=sum(row.canary is None for row in rows),
                 wanted=0 if reason is not None else len(set(attacker.targets(case)) & set(case.usual)),
+                attacked=len(rows),
                 encoder_calls=sum(row.encoder_calls for row in rows),
                 dollars=_cost(case, rows),
                 seconds_per_vector=round(float(np.mean([row.seconds for row in rows])), 3) if rows else None,

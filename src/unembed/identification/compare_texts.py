@@ -19,6 +19,9 @@ from unembed.vectors.arrays import Floats
 SAME = {None: 0.9995, "float16": 0.9995, "bfloat16": 0.9995, "int8": 0.995, "binary": 2.0}
 # A text's own vector must be nearer than others' by this share of the way to 1: the space is the right one.
 RELATED = 0.15
+# By this much for an encoder to be named: networks with a common ancestor (all-MiniLM-L6-v2, gte-small)
+# share some of their space.
+NAMED = 0.5
 FEW = 12  # rows on which preparations are tried
 PREPARED_SHARE = 0.3  # of them must match
 
@@ -61,8 +64,8 @@ class Comparison:
 
     @property
     def related(self) -> bool:
-        """Whether most vectors are near their texts."""
-        return 2 * len(self.near | self.matched) > len(self.cosines)
+        """Whether vectors are so near their texts that this encoder, or a relative of it, made them."""
+        return self.cosine - self.others > NAMED * (1 - self.others)
 
 
 def compare_texts(

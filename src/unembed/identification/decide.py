@@ -90,7 +90,7 @@ def _by_texts(
     leading = fit.leading
     if leading in {one.encoder for one in comparisons}:
         found = _statistical(fit, str(leading))
-        return Decision(Verdict.WRONG_TEXTS, (found,), True, "No vector is near its text.")
+        return Decision(Verdict.WRONG_TEXTS, (found,), True, "The vectors are not near their texts.")
     return None
 
 
