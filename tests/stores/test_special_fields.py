@@ -284,6 +284,11 @@ def test_what_chroma_says_about_the_encoder(stores: Stores) -> None:
         assert {row.id: row.text for page in store.scroll() for row in page}["4"] == "Title 4"
 
 
+def test_several_queries_of_lancedb_are_one_reading(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unembed.stores.lancedb_store._AHEAD", 64)
+    assert sorted(_vectors(stores("lancedb").address), key=int) == [str(row) for row in range(COUNT)]
+
+
 def test_multivectors_of_lancedb_are_refused(stores: Stores) -> None:
     with pytest.raises(UsageError, match="several vectors"):
         open_store(stores("lancedb").address, vector="tokens")

@@ -17,6 +17,7 @@ from unembed.stores.file_layout import arrow_fields
 from unembed.stores.wanted import Wanted
 
 _ROW = "_rowid"
+_AHEAD = 16_384  # rows of one query: Lance reads ahead as far as it may, and holds it
 
 
 class LanceDBStore:
@@ -64,15 +65,16 @@ class LanceDBStore:
         wanted = [name for name in dict.fromkeys((self._id, *columns[1:])) if name]
         read = 0
         try:
-            query = self._table.search().select(wanted)
-            query = query if self._id else query.with_row_id(True)
-            for page in query.to_batches(batch_size=batch):
-                for start in range(0, len(page), batch):  # `batch_size` is a wish
-                    part = page.slice(start, batch)
-                    rows = arrow_rows(part, columns, read, str(self._address))
-                    read += len(part)
-                    if rows:
-                        yield rows
+            for first in range(0, self.count(), _AHEAD):
+                query = self._table.search().select(wanted).offset(first).limit(_AHEAD)
+                query = query if self._id else query.with_row_id(True)
+                for page in query.to_batches(batch_size=batch):
+                    for start in range(0, len(page), batch):  # `batch_size` is a wish
+                        part = page.slice(start, batch)
+                        rows = arrow_rows(part, columns, read, str(self._address))
+                        read += len(part)
+                        if rows:
+                            yield rows
         except (RuntimeError, ValueError, OSError) as error:
             raise self._damaged(error) from error
 
