@@ -100,7 +100,8 @@ def forecast(address: str, config: AuditConfig, *, trust_remote_code: bool = Fal
     case = make_case(sample, chosen, config, load_calibration(opened.base.checkpoint))
     there = len(rows) if info.count is None else info.count
     found = tuple(
-        _forecast(one, case, min(config.samples, there), there) for one in make_attackers(config.wanted)
+        _forecast(one, case, min(config.samples, there), there, len(opened.canaries))
+        for one in make_attackers(config.wanted)
     )
     sorted_rows = case.summary.short + case.summary.long
     return Forecast(
@@ -124,7 +125,7 @@ def _first_rows(store: Store) -> list[Row]:
     return rows[:LOOK]
 
 
-def _forecast(attacker: Attacker, case: Case, drawn: int, there: int) -> AttackerForecast:
+def _forecast(attacker: Attacker, case: Case, drawn: int, there: int, canaries: int) -> AttackerForecast:
     reason = attacker.obstacle(case)
     if attacker.name == "pairs" and case.with_texts and there >= drawn + LEAST_OTHERS // 4:
         reason = None  # the few rows that were read are not all that there are
@@ -140,7 +141,8 @@ def _forecast(attacker: Attacker, case: Case, drawn: int, there: int) -> Attacke
     calls = 0
     if attacker.name == "encoder":
         vectors = min(vectors, case.config.guided_samples)
-        calls = vectors * case.config.calls
+        calls = (vectors + canaries) * case.config.calls
+    vectors += canaries
     return AttackerForecast(
         name=attacker.name,
         title=attacker.title,
