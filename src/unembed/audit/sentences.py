@@ -59,8 +59,8 @@ def headline(attackers: Sequence[AttackerResult], long: LongChunks | None) -> st
     if long is not None and long.words:
         ten = long.words[0]
         return (
-            "The texts are longer than the model writes. Of the ten likeliest words that are read off a "
-            f"vector, {share(ten.precision.value)} stand in its text"
+            f"{long.n:,} sampled texts are longer than the model writes. Of the ten likeliest words that are "
+            f"read off a vector, {share(ten.precision.value)} stand in its text"
             + (f"; {share(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
         )
     if any(one.n for one in attackers):
