@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unembed.identification.confidence import confidence, in_words
+from unembed.identification.verdict_confidence import confidence, in_words
 from unembed.identification.encoder_statistics import fit_statistics, read_statistics, write_statistics
 from unembed.identification.number_format import rounding
 from unembed.identification.vector_fit import vector_fit

@@ -12,7 +12,7 @@ from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UnembedError, UsageError
 from unembed.identification.compare_statistics import StatisticalFit, compare_statistics
 from unembed.identification.compare_texts import Comparison, compare_texts
-from unembed.identification.confidence import confidence, in_words
+from unembed.identification.verdict_confidence import confidence, in_words
 from unembed.identification.decide import decide
 from unembed.identification.encoder_statistics import EncoderStatistics, read_statistics
 from unembed.identification.evidence import describe_evidence
