@@ -28,9 +28,9 @@ from unembed.encoders import load_encoder
 from unembed.encoders.base import BATCH_TOKENS, Encoder, EncoderInfo
 from unembed.encoders.registry import find_entry
 from unembed.identification import Identification, Verdict, identify
-from unembed.identification.verdict_confidence import ROWS, case_key
 from unembed.identification.encoder_statistics import read_statistics
 from unembed.identification.known_encoders import load_plain
+from unembed.identification.verdict_confidence import ROWS, case_key
 from unembed.model.bundled import BUNDLED
 from unembed.storage import write_json
 

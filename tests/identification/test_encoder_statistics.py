@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unembed.identification.verdict_confidence import confidence, in_words
 from unembed.identification.encoder_statistics import fit_statistics, read_statistics, write_statistics
 from unembed.identification.number_format import rounding
 from unembed.identification.vector_fit import vector_fit
 from unembed.identification.verdict import Verdict
+from unembed.identification.verdict_confidence import confidence, in_words
 
 
 def made(seed: int, count: int, *, dimension: int = 160) -> np.ndarray:

@@ -12,7 +12,6 @@ from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UnembedError, UsageError
 from unembed.identification.compare_statistics import StatisticalFit, compare_statistics
 from unembed.identification.compare_texts import Comparison, compare_texts
-from unembed.identification.verdict_confidence import confidence, in_words
 from unembed.identification.decide import decide
 from unembed.identification.encoder_statistics import EncoderStatistics, read_statistics
 from unembed.identification.evidence import describe_evidence
@@ -20,6 +19,7 @@ from unembed.identification.known_encoders import load_plain, local_encoders
 from unembed.identification.number_format import all_unit, lengths, rounding
 from unembed.identification.two_clouds import two_clouds
 from unembed.identification.verdict import Evidence, Identification
+from unembed.identification.verdict_confidence import confidence, in_words
 from unembed.progress import Progress, SilentProgress
 from unembed.vectors.arrays import Floats, as_floats
 
