@@ -1,4 +1,4 @@
-"""What calls of a paid endpoint cost: list prices, US dollars for a million tokens, as of November 2026."""
+"""What calls of a paid endpoint cost: list prices as last known, US dollars for a million tokens."""
 
 from __future__ import annotations
 
