@@ -16,25 +16,22 @@ python=${PYTHON:-python3}
 # ones. Training vectors are made in bf16 where the processor has it.
 kinds=(requests questions chat social titles reviews forums spoken captions health prose)
 prepare() { # KIND FILE TEXTS
-  "$unembed" prepare --source "en-$1=$2" --limit "$3" --pick random --seed "${SEED:-1}" --min-tokens 3 --max-tokens 32 --seq-len 32 \
+  "$unembed" prepare --source "en-$1=$2" --limit "$3" --pick random --min-tokens 3 --max-tokens 32 --seq-len 32 \
     --precision bf16 -o "$STATE/data/$1"
 }
 for kind in "${kinds[@]}"; do prepare "$kind" "$TEXTS/en_everyday/$kind.txt.gz" 42000; done
-prepare messages "$TEXTS/en_messages.txt.gz" 60000
-prepare short "$TEXTS/en_short.txt.gz" 90000
-prepare wiki "$TEXTS/en_wiki_news.txt.gz" 130000
-# Names, addresses, numbers and codes, made by rule; and sentences of every kind without their full stop.
-make_texts() { # KIND LINES SEED SHARE TEXTS...
-  [ -f "$STATE/$1.txt" ] || "$python" "$here/made_texts.py" --lines "$2" --seed "$3" --without-stop "$4" "${@:5}" \
-    > "$STATE/$1.txt.partial"
-  [ -f "$STATE/$1.txt" ] || mv "$STATE/$1.txt.partial" "$STATE/$1.txt"
-  prepare "$1" "$STATE/$1.txt" "$2"
-}
-sentences=("$TEXTS/en_short.txt.gz" "$TEXTS/en_messages.txt.gz" "$TEXTS"/en_everyday/*.txt.gz)
-make_texts made 60000 1 0.12 "${sentences[@]}"
-make_texts typed 90000 2 1 "${sentences[@]}" "$TEXTS/en_wiki_news.txt.gz"
+prepare messages "$TEXTS/en_messages.txt.gz" 70000
+prepare short "$TEXTS/en_short.txt.gz" 110000
+prepare wiki "$TEXTS/en_wiki_news.txt.gz" 140000
+# Names, addresses, numbers and codes, made by rule.
+if [ ! -f "$STATE/made.txt" ]; then
+  "$python" "$here/made_texts.py" --lines 60000 "$TEXTS/en_short.txt.gz" "$TEXTS/en_messages.txt.gz" \
+    "$TEXTS"/en_everyday/*.txt.gz > "$STATE/made.txt.partial"
+  mv "$STATE/made.txt.partial" "$STATE/made.txt"
+fi
+prepare made "$STATE/made.txt" 60000
 data=()
-for kind in "${kinds[@]}" messages short wiki made typed; do data+=(--data "$STATE/data/$kind"); done
+for kind in "${kinds[@]}" messages short wiki made; do data+=(--data "$STATE/data/$kind"); done
 
 # A model to start from, and its surrogate: short texts first.
 if [ -z "${START:-}" ]; then
@@ -46,15 +43,13 @@ if [ -z "${START:-}" ]; then
     --learning-rate 0.0015 --model "$START" -o "$STATE/runs/base-surrogate"
 fi
 
-# Words first, then the blocks, then the length once more.
+# Words first, then the blocks.
 "$unembed" train --config "$here/heads.yaml" --start-from "$START" "${data[@]}" --minutes "${HEADS_MINUTES:-9}" -o "$STATE/runs/heads"
 "$unembed" train --config "$here/broad.yaml" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
   --minutes "${BROAD_MINUTES:-84}" -o "$STATE/runs/broad"
-"$unembed" train --config "$here/length.yaml" --start-from "$STATE/runs/broad/latest" "${data[@]}" \
-  --minutes "${LENGTH_MINUTES:-6}" -o "$STATE/runs/length"
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
 model=$STATE/minilm-en
-[ -d "$model" ] || "$unembed" model export "$STATE/runs/length/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
+[ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
 
 # The surrogate that comes with it.
 "$unembed" surrogate "${data[@]}" --start "$START/surrogate" --layers 3 --steps "${SURROGATE_STEPS:-4000}" --warmup 100 --hold 0.4 \
