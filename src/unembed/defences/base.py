@@ -48,7 +48,7 @@ class Defence(Protocol):
         """
 
     def query(self, vectors: Floats) -> Floats:  # [N, D] -> [N, D']
-        """What queries' vectors become, to be compared with defended ones. Never noisy."""
+        """What queries' vectors become, to be compared with defended ones."""
 
     def dimension(self, dimension: int) -> int:
         """D' of vectors of D numbers."""
