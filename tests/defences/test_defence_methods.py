@@ -27,6 +27,7 @@ NOTHING = {
     "pca": {"removed": 0},
     "all-but-the-top": {"components": 0},
     "mixing": {"weight": 0},
+    "learnt": {"adversary": 0},
 }
 
 
@@ -246,3 +247,13 @@ def test_the_noise_of_scale_and_perturb_stays_in_its_ball() -> None:
     relative = np.linalg.norm(off, axis=1) / scale
     assert relative.max() <= 1.5 / 4 + 1e-5
     assert relative.mean() == pytest.approx(1.5 / 4 * DIMENSION / (DIMENSION + 1), rel=0.02)
+
+
+def test_a_cloaked_query_is_near_its_document_and_not_the_same() -> None:
+    """Were the noise the same, whoever may ask could tell a right guess from a near one."""
+    vectors = unit(some_vectors(30))
+    defence = made("cloaked", vectors, approximation=1, seed=4)
+    stored, asked = unit(defence.apply(vectors, seed=4)), unit(defence.query(vectors))
+    cosines = (stored * asked).sum(axis=1)
+    assert (cosines > 0.85).all()
+    assert (cosines < 0.999).all()

@@ -39,6 +39,14 @@ class Defence(Protocol):
         """What method this is."""
 
     @property
+    def seed(self) -> int | None:
+        """The seed of `fit`."""
+
+    @property
+    def fitted_dimension(self) -> int | None:
+        """The dimension of the vectors of `fit`."""
+
+    @property
     def digest(self) -> str:
         """Changes with the method, its parameters, and what it learnt and drew."""
 
