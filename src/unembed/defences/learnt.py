@@ -39,7 +39,7 @@ class Learnt(Method):
         random=True,
         queries_too=True,
         needs_fit=True,
-        source="Adversarial training against an inverter, after Coavoux et al. 2018 (EMNLP) and Song and "
+        source="Adversarial training against an attacker, after Coavoux et al. 2018 (EMNLP) and Song and "
         "Raghunathan 2020 (CCS); the closed-form inverter and the learnt noise are ours",
     )
     parameters_type = LearntParameters
