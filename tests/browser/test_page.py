@@ -256,7 +256,7 @@ def test_the_masks_dissolve_step_by_step(browser: object, server: Running, inver
 
 
 def test_a_script_from_right_to_left(page: object) -> None:
-    """Boxes run from the right, and letters at a box's edge keep the shapes that they have within the word."""
+    """Boxes run from the right, and letters at a box's edge keep the shapes that they have in the word."""
     found = page.evaluate("""async () => {
       const { Stage } = await import('/static/js/stage.js');
       const stage = new Stage('test');

@@ -164,7 +164,7 @@ def test_a_mean_over_groups_counts_each_alike_and_resamples_within_them():
 
 
 def test_chrf_counts_characters() -> None:
-    """One character of four is wrong: of the n-grams of 1, 2, 3 and 4 characters 3/4, 2/3, 1/2 and 0 agree."""
+    """One character of four is wrong: of n-grams of 1, 2, 3 and 4 characters 3/4, 2/3, 1/2 and 0 agree."""
     shares = [3 / 4, 2 / 3, 1 / 2, 0]  # precision and recall are the same, so is their F
     assert measure(Chrf(), [Pair("今天很好", "今天很忙")]).value == pytest.approx(sum(shares) / 4)
     assert measure(Chrf(), [Pair("", "")]).value == 1.0

@@ -10,7 +10,7 @@ from unembed.invert_config import PrecisionChoice, Quality, Ranking
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
 from unembed.metrics.registry import METRICS, check_names
 
-# Perplexity needs a language model; chrF says more than words where a script has no spaces, and less elsewhere.
+# Perplexity needs a language model; chrF is for scripts that have no spaces between words.
 DEFAULT_METRICS = tuple(name for name in METRICS if name not in ("chrf", "perplexity"))
 
 

@@ -14,7 +14,7 @@ from unembed.metrics.base import MeanMetric, Pair, column
 
 
 class Chrf(MeanMetric):
-    """The mean over texts of chrF2 (Popović 2015), a share of 1: n-grams of up to six characters, recall twice."""
+    """The mean over texts of chrF2 (Popović 2015) as a share: n-grams of up to six characters."""
 
     name = "chrf"
     label = "chrF"
