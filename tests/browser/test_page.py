@@ -253,3 +253,20 @@ def test_the_masks_dissolve_step_by_step(browser: object, server: Running, inver
     counts = page.evaluate("[...seen]")
     assert 0 in counts
     assert len(counts) >= 3
+
+
+def test_a_script_from_right_to_left(page: object) -> None:
+    """Boxes run from the right, and letters at a box's edge keep the shapes that they have in the word."""
+    found = page.evaluate("""async () => {
+      const { Stage } = await import('/static/js/stage.js');
+      const stage = new Stage('test');
+      document.body.append(stage.element);
+      const piece = (text, joined) => ({ text, joined, confidence: 0.9 });
+      stage.draw([piece('أريد', false), piece('كتا', false), piece('با', true), piece('.', true)]);
+      const boxes = [...stage.tokens.children].map((token) => token.getBoundingClientRect().left);
+      return { boxes, texts: [...stage.tokens.children].map((token) => token.textContent) };
+    }""")
+    assert found["boxes"] == sorted(found["boxes"], reverse=True)
+    assert found["texts"] == ["أريد", "كتا\u200d", "\u200dبا", "."]
+    page.fill("#text", "أريد كتابا جديدا.")
+    assert page.evaluate("getComputedStyle(document.getElementById('text')).direction") == "rtl"

@@ -39,6 +39,18 @@ def test_show_collected_texts(texts: Path) -> None:
     assert len(shown["samples"]) == 1
 
 
+def test_texts_of_a_split(prepared: PreparedData) -> None:
+    side = prepared.split("validation")
+    everything = side.texts(range(len(side)))
+    assert everything
+    assert run("texts", prepared.folder, "--split", "validation").stdout.splitlines() == everything
+    assert run(
+        "texts", prepared.folder, "--split", "train", "--limit", 2
+    ).stdout.splitlines() == prepared.split("train").texts([0, 1])
+    shown = json.loads(run("texts", prepared.folder, "--split", "validation", "--json").stdout)
+    assert [row["text"] for row in shown] == everything
+
+
 def test_verify(prepared: PreparedData) -> None:
     result = run("verify", prepared.folder)
     assert result.exit_code == 0

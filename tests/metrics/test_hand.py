@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from unembed.metrics import Bleu, ExactMatch, Pair, RougeL, TokenAccuracy, measure
+from unembed.metrics import Bleu, Chrf, ExactMatch, Pair, RougeL, TokenAccuracy, measure
 from unembed.metrics.accuracy import token_hits
 from unembed.metrics.bleu import bleu_tokenizer
 from unembed.metrics.cosine import cosines
@@ -161,3 +161,10 @@ def test_a_mean_over_groups_counts_each_alike_and_resamples_within_them():
     alone = estimate(metric, shaky, seed=3)
     assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, abs=0.06)
     assert estimate_mean(metric, [sure, shaky[:1]]).low is None
+
+
+def test_chrf_counts_characters() -> None:
+    """One character of four is wrong: of n-grams of 1, 2, 3 and 4 characters 3/4, 2/3, 1/2 and 0 agree."""
+    shares = [3 / 4, 2 / 3, 1 / 2, 0]  # precision and recall are the same, so is their F
+    assert measure(Chrf(), [Pair("今天很好", "今天很忙")]).value == pytest.approx(sum(shares) / 4)
+    assert measure(Chrf(), [Pair("", "")]).value == 1.0

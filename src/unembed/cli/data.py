@@ -12,6 +12,7 @@ from unembed.cli.console import json_option, print_json, print_table, say
 if TYPE_CHECKING:
     from unembed.data.collected import CollectedTexts
     from unembed.data.prepared import PreparedData
+    from unembed.data.split import SplitName
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 _BAR_WIDTH = 40
@@ -74,6 +75,31 @@ def show(folder: Path, samples: int, as_json: bool) -> None:
         _show_texts(folder, texts, texts.read(0, samples), as_json=as_json)
     else:
         _show_prepared(PreparedData.open(folder), samples, as_json=as_json)
+
+
+@command.command(epilog="\b\nExample:\n  unembed data texts data/short --split test > held-out.txt")
+@_FOLDER
+@click.option(
+    "--split",
+    type=click.Choice(["train", "validation", "test"]),
+    default="test",
+    show_default=True,
+    help="Which side of the data.",
+)
+@click.option("--limit", type=click.IntRange(min=1), help="At most this many.  [default: all]")
+@json_option
+def texts(folder: Path, split: SplitName, limit: int | None, as_json: bool) -> None:
+    """Print the texts of a split of FOLDER, one a line: for measuring elsewhere on what was held out."""
+    from unembed.data.prepared import PreparedData
+
+    side = PreparedData.open(folder).split(split)
+    few = range(len(side) if limit is None else min(limit, len(side)))
+    if as_json:
+        rows = zip(side.languages(few), side.texts(few), strict=True)
+        print_json([{"language": language, "text": text} for language, text in rows])
+        return
+    for text in side.texts(few):
+        click.echo(text)
 
 
 def _show_texts(folder: Path, texts: CollectedTexts, shown: list[tuple[str, str]], *, as_json: bool) -> None:

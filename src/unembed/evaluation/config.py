@@ -10,7 +10,8 @@ from unembed.invert_config import PrecisionChoice, Quality, Ranking
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
 from unembed.metrics.registry import METRICS, check_names
 
-DEFAULT_METRICS = tuple(name for name in METRICS if name != "perplexity")
+# Perplexity needs a language model; chrF is for scripts that have no spaces between words.
+DEFAULT_METRICS = tuple(name for name in METRICS if name not in ("chrf", "perplexity"))
 
 
 class EvaluateConfig(BaseModel):

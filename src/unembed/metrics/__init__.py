@@ -10,6 +10,7 @@ from __future__ import annotations
 from unembed.metrics.accuracy import TokenAccuracy
 from unembed.metrics.base import Metric, Pair
 from unembed.metrics.bleu import Bleu
+from unembed.metrics.chrf import Chrf
 from unembed.metrics.cosine import Cosine
 from unembed.metrics.exact import ExactMatch
 from unembed.metrics.f1 import TokenF1
@@ -21,6 +22,7 @@ from unembed.metrics.rouge import RougeL
 __all__ = [
     "METRICS",
     "Bleu",
+    "Chrf",
     "Cosine",
     "ExactMatch",
     "Figure",

@@ -11,6 +11,7 @@ from unembed.metrics.accuracy import TokenAccuracy
 from unembed.metrics.base import Metric
 from unembed.metrics.bleu import Bleu
 from unembed.metrics.causal import CausalModel
+from unembed.metrics.chrf import Chrf
 from unembed.metrics.cosine import Cosine
 from unembed.metrics.exact import ExactMatch
 from unembed.metrics.f1 import TokenF1
@@ -24,6 +25,7 @@ _PLAIN: dict[str, Callable[[], Metric]] = {
     "exact_match": ExactMatch,
     "bleu": Bleu,
     "rouge_l": RougeL,
+    "chrf": Chrf,
 }
 METRICS = (*_PLAIN, "cosine", "perplexity")
 

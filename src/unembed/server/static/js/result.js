@@ -36,13 +36,13 @@ export function outcome(title, answer, original) {
 }
 
 function side(title, runs, tag, name = "") {
-  const text = make("p", { className: name }, ...runs.map((run) => (run.same ? run.text : make(tag, {}, run.text))));
+  const text = make("p", { className: name, dir: "auto" }, ...runs.map((run) => (run.same ? run.text : make(tag, {}, run.text))));
   return make("div", { className: "side" }, make("h4", {}, title), text);
 }
 
 function nBest(result) {
   if (!result.alternatives.length) return null;
-  const lines = result.alternatives.map((other) => make("li", {}, make("span", {}, other.text), make("span", { title: "log-probability" }, other.score.toFixed(1))));
+  const lines = result.alternatives.map((other) => make("li", {}, make("span", { dir: "auto" }, other.text), make("span", { title: "log-probability" }, other.score.toFixed(1))));
   return make("details", { className: "n-best" }, make("summary", {}, `The next best (${lines.length})`), make("ol", { className: "best" }, ...lines));
 }
 

@@ -7,7 +7,7 @@ const SHORT_WAIT = 0.1; // seconds in the queue that are not worth a word
 
 export class Stage {
   constructor(title) {
-    this.tokens = make("div", { className: "tokens", "aria-hidden": "true" });
+    this.tokens = make("div", { className: "tokens", dir: "auto", "aria-hidden": "true" });
     this.readout = make("div", { className: "readout" });
     this.slider = make("input", { type: "range", min: 0, value: 0, "aria-label": `Step, ${title}` });
     this.scrub = make("div", { className: "scrub", hidden: true }, this.slider);
@@ -82,9 +82,10 @@ export class Stage {
   draw(pieces) {
     const old = [...this.tokens.children];
     pieces.forEach((piece, index) => {
-      const key = `${piece.text}|${piece.joined}|${piece.confidence}`;
+      const text = linked(pieces, index);
+      const key = `${text}|${piece.joined}|${piece.confidence}`;
       if (old[index]?.dataset.key === key) return;
-      const token = piece.text === null ? mask(index) : word(piece);
+      const token = text === null ? mask(index) : word({ ...piece, text });
       token.dataset.key = key;
       if (old[index]) old[index].replaceWith(token);
       else this.tokens.append(token);
@@ -95,6 +96,19 @@ export class Stage {
   say(facts) {
     this.readout.replaceChildren(...facts.map(([name, value]) => make("span", {}, `${name} `, make("b", {}, String(value)))));
   }
+}
+
+const CURSIVE = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}]/u;
+const LINK = "\u200d"; // zero width joiner: a letter at a box's edge keeps the shape that it has within its word
+
+/** A piece's text. In a script whose letters join, pieces of one word are linked: each stands in a box of its own. */
+function linked(pieces, index) {
+  const { text, joined } = pieces[index];
+  if (text === null) return null;
+  const next = pieces[index + 1];
+  const before = joined && CURSIVE.test(text[0]) && CURSIVE.test(pieces[index - 1]?.text?.at(-1) ?? "");
+  const after = next?.joined && CURSIVE.test(text.at(-1)) && CURSIVE.test(next.text?.[0] ?? "");
+  return `${before ? LINK : ""}${text}${after ? LINK : ""}`;
 }
 
 function mask(index) {
