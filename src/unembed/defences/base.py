@@ -38,6 +38,10 @@ class Defence(Protocol):
     def info(self) -> DefenceInfo:
         """What method this is."""
 
+    @property
+    def digest(self) -> str:
+        """Changes with the method, its parameters, and what it learnt and drew."""
+
     def fit(self, vectors: Floats, *, seed: int) -> None:
         """Learn statistics from vectors [N, D], and draw the secret; the same seed draws the same one."""
 
@@ -48,7 +52,7 @@ class Defence(Protocol):
         """
 
     def query(self, vectors: Floats) -> Floats:  # [N, D] -> [N, D']
-        """What queries' vectors become, to be compared with defended ones. Never noisy."""
+        """What queries' vectors become, to be compared with defended ones."""
 
     def dimension(self, dimension: int) -> int:
         """D' of vectors of D numbers."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from unembed.defences.base import DefenceInfo, Floats
 from unembed.defences.keyed_noise import Doubles
 from unembed.errors import DataError, UsageError
+from unembed.storage import digest_bytes, digest_json
 
 FLOAT_BYTES = 4
 
@@ -38,6 +39,15 @@ class Method:
         self.fitted_dimension: int | None = None
         self.mean_norm: float | None = None
         self.seed: int | None = None  # of `fit`
+
+    @property
+    def digest(self) -> str:
+        arrays = {
+            name: digest_bytes(np.ascontiguousarray(array).tobytes())
+            for name, array in sorted({**self.public, **self.secret}.items())
+        }
+        chosen = self.parameters.model_dump(mode="json")
+        return digest_json({"method": self.info.name, "parameters": chosen, "arrays": arrays})
 
     def fit(self, vectors: Floats, *, seed: int) -> None:
         vectors = finite_rows(vectors)

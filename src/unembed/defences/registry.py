@@ -12,8 +12,21 @@ from typing import Any
 from pydantic import ValidationError
 
 from unembed.defences.base import Defence
+from unembed.defences.binary_quantisation import BinaryQuantisation
+from unembed.defences.dominant_directions import DominantDirections
+from unembed.defences.dp_gaussian import DPGaussian
 from unembed.defences.gaussian import Gaussian
 from unembed.defences.method import Method
+from unembed.defences.metric_dp import MetricDP
+from unembed.defences.neighbour_mixing import NeighbourMixing
+from unembed.defences.noise_ball import NoiseBall
+from unembed.defences.permutation import Permutation
+from unembed.defences.product_quantisation import ProductQuantisation
+from unembed.defences.random_projection import RandomProjection
+from unembed.defences.rotation import Rotation
+from unembed.defences.scalar_quantisation import ScalarQuantisation
+from unembed.defences.scale_and_perturb import ScaleAndPerturb
+from unembed.defences.truncation import PCA, Truncation
 from unembed.defences.unprotected import Unprotected
 from unembed.errors import UsageError
 from unembed.validation import one_line
@@ -23,6 +36,20 @@ METHODS: dict[str, type[Method]] = {
     for method in (
         Unprotected,
         Gaussian,
+        DPGaussian,
+        NoiseBall,
+        MetricDP,
+        ScalarQuantisation,
+        BinaryQuantisation,
+        ProductQuantisation,
+        Truncation,
+        PCA,
+        RandomProjection,
+        Permutation,
+        Rotation,
+        ScaleAndPerturb,
+        DominantDirections,
+        NeighbourMixing,
     )
 }
 
