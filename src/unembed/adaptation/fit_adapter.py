@@ -19,7 +19,7 @@ from unembed.adaptation.default_texts import default_texts
 from unembed.adaptation.pairs import Fits, Pairs, choose_texts, embed_pairs, read_pairs
 from unembed.adaptation.ridge import fit_ridge
 from unembed.adaptation.text_features import TextFeatures, text_features
-from unembed.adaptation.tuned_map import fit_map
+from unembed.adaptation.tuned_map import MOST_ASIDE, fit_map
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder, EncoderInfo
 from unembed.errors import MismatchError, UsageError
@@ -131,10 +131,11 @@ def fit_on_features(
     *,
     digest: str = "",
     name: str = BUNDLED,
+    most_aside: int = MOST_ASIDE,
 ) -> tuple[AdapterConfig, AdapterWeights]:
     """The adapter of vectors [n, D] of the features' texts. digest: what identifies the pairs."""
     other = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))  # [n, D]
-    tuned = fit_map(base, other, features.standard, features.texts)
+    tuned = fit_map(base, other, features.standard, features.texts, most_aside=most_aside)
     to_base = tuned.ridge
     fit: dict[str, Any] = {
         "pairs": len(features.texts),

@@ -20,7 +20,9 @@ from pathlib import Path
 from unembed.errors import DataError, UsageError
 from unembed.storage import digest_json
 
-_LAYOUT = "A folder with corpus.jsonl, queries.jsonl (or both with .gz) and qrels.tsv, as BEIR's sets have them."
+_LAYOUT = (
+    "A folder with corpus.jsonl, queries.jsonl (or both with .gz) and qrels.tsv, as BEIR's sets have them."
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the attackers share: the model, what it makes of the texts that they know, and adapters fitted on them."""
+"""What the attackers share: the model, what it makes of texts that they know, adapters fitted on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unembed.adaptation.fit_adapter import fit_on_features
 from unembed.adaptation.text_features import TextFeatures, text_features
-from unembed.adaptation.tuned_map import LEAST_PAIRS, MOST_ASIDE, SET_ASIDE, found_words, words_of
+from unembed.adaptation.tuned_map import LEAST_PAIRS, SET_ASIDE, found_words, words_of
 from unembed.encoders.base import EncoderInfo
 from unembed.inverter import Inverter
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint
@@ -19,6 +19,7 @@ from unembed.retrieval.rank_documents import unit
 from unembed.trials.defended_store import Collection
 
 Floats = NDArray[np.float32]
+ASIDE = 100  # pairs by which an adapter's strength is chosen: there are many adapters to fit
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class AttackersBench:
 
     def __init__(self, inverter: Inverter, collection: Collection) -> None:
         self.inverter, self.collection = inverter, collection
+        self._last: tuple[Floats, Reader] | None = None
 
     @cached_property
     def plain(self) -> Reader:
@@ -51,27 +53,32 @@ class AttackersBench:
     def own_features(self) -> TextFeatures:
         return self._features(self.collection.own.texts, self.collection.own.vectors)
 
-    def adapted(self, features: TextFeatures, vectors: Floats, name: str) -> Reader:
+    def on_own_texts(self, vectors: Floats) -> Reader:
+        """Fitted on an attacker's own texts [m, D']; once, where the next attacker comes to the same vectors."""
+        if self._last is None or self._last[0] is not vectors:
+            self._last = (vectors, self.adapted(self.own_features, vectors))
+        return self._last[1]
+
+    def adapted(self, features: TextFeatures, vectors: Floats) -> Reader:
         """The reader for defended vectors [n, D'] of texts: an adapter; or the model as it is, if that finds
         more words of the texts that are set aside.
         """
         base = self.inverter.checkpoint
         info = EncoderInfo(
-            name=name, dimension=vectors.shape[1], pooling="unknown", max_tokens=None, licence="unknown",
-            normalised=False, source="defended vectors", digest=name,
+            name="defended", dimension=vectors.shape[1], pooling="unknown", max_tokens=None, licence="unknown",
+            normalised=False, source="defended vectors", digest="",
         )  # fmt: skip
-        config, weights = fit_on_features(base, features, vectors, info, name=name)
-        found = config.fit["words"]
-        if found is not None and vectors.shape[1] == self.inverter.dimension:
-            if self._words(features, vectors) >= found:
-                return self.plain
+        config, weights = fit_on_features(base, features, vectors, info, most_aside=ASIDE)
+        found, fits = config.fit["words"], vectors.shape[1] == self.inverter.dimension
+        if found is not None and fits and self._words(features, vectors) >= found:
+            return self.plain
         return Reader(Inverter(AdaptedCheckpoint(base, config, weights)), scaled=False)
 
     def _words(self, features: TextFeatures, vectors: Floats) -> float:
         """What the model as it is finds, on the texts by which an adapter's strength is chosen."""
         base = self.inverter.checkpoint
         assert len(vectors) >= LEAST_PAIRS
-        aside = min(MOST_ASIDE, int(SET_ASIDE * len(vectors)))
+        aside = min(ASIDE, int(SET_ASIDE * len(vectors)))
         with torch.no_grad():
             standard = base.denoiser.read(torch.from_numpy(self.plain.prepare(vectors[-aside:])))
             return found_words(base, standard, words_of(base, features.texts[-aside:]))

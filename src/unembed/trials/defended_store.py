@@ -82,9 +82,7 @@ class DefendedStore:
         return self.defence.apply(self.collection.own.vectors, seed=self.seed + ATTACKER)
 
 
-def collect_known(
-    data: PreparedData, targets: Samples, count: int, longest: int, *, seed: int
-) -> Collection:
+def collect_known(data: PreparedData, targets: Samples, count: int, longest: int, *, seed: int) -> Collection:
     """Known pairs and an attacker's own texts from the training side: `count` of each, half where it has fewer.
 
     None of them is the text of a target, however it is written.
@@ -104,6 +102,7 @@ def collect_known(
         )
     half = len(rows) // 2
     parts = [
-        Known(side.texts(part), np.asarray(side.vectors(part), np.float32)) for part in (rows[:half], rows[half:])
+        Known(side.texts(part), np.asarray(side.vectors(part), np.float32))
+        for part in (rows[:half], rows[half:])
     ]
     return Collection(targets, *parts)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.defences import Defence
-from unembed.encoders.base import BATCH_TOKENS, Encoder, EncoderInfo
+from unembed.defences.defended_encoder import DefendedEncoder
+from unembed.encoders.base import BATCH_TOKENS, Encoder
 from unembed.trials.attackers_bench import AttackersBench, Reader
 from unembed.trials.defended_store import DefendedStore
 from unembed.trials.trials_config import TrialsConfig
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 Floats = NDArray[np.float32]
 
@@ -75,7 +72,7 @@ class Aware:
         return None
 
     def reader(self, store: DefendedStore, bench: AttackersBench) -> Reader:
-        return bench.adapted(bench.own_features, store.own_by_method, f"{store.setting.key} {self.name}")
+        return bench.on_own_texts(store.own_by_method)
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,7 @@ class WithPairs:
 
     def reader(self, store: DefendedStore, bench: AttackersBench) -> Reader:
         features = bench.known_features.first(self.count)
-        return bench.adapted(features, store.known[: self.count], f"{store.setting.key} {self.name}")
+        return bench.adapted(features, store.known[: self.count])
 
 
 @dataclass(frozen=True)
@@ -116,32 +113,21 @@ class WithEncoder:
         return None if self.encoder is not None else "the encoder is not on this machine"
 
     def reader(self, store: DefendedStore, bench: AttackersBench) -> Reader:
-        return bench.adapted(bench.own_features, store.own_by_owner, f"{store.setting.key} {self.name}")
+        return bench.on_own_texts(store.own_by_owner)
 
-    def judge(self, store: DefendedStore, reader: Reader) -> Encoder:
+    def judge(self, store: DefendedStore) -> Encoder:
         """What tells him how near a guess is."""
         assert self.encoder is not None
-        return DefendedJudge(self.encoder, store.defence, reader.inverter.checkpoint.config.encoder)
+        kind = NoiselessJudge if store.setting.info.random else DefendedEncoder
+        return kind(self.encoder, store.defence)
 
 
-class DefendedJudge:
-    """An encoder behind a defence, for judging guesses.
-
-    Where the defence draws noise, a guess is judged without: more noise would only blur the comparison.
-    """
-
-    def __init__(self, encoder: Encoder, defence: Defence, info: EncoderInfo) -> None:
-        self._encoder, self._defence = encoder, defence
-        self.info = info
+class NoiselessJudge(DefendedEncoder):
+    """For judging guesses where a defence draws noise: more of it would only blur the comparison."""
 
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> Floats:  # [N, D']
-        vectors = self._encoder.encode(texts, batch_tokens=batch_tokens)
-        if not len(vectors):
-            return np.zeros((0, self.info.dimension), dtype=np.float32)
-        return self._defence.query(vectors) if self._defence.info.random else self._defence.apply(vectors)
-
-    def tokenizer(self) -> Tokenizer:
-        return self._encoder.tokenizer()
+        """What queries become: comparable with defended vectors, and never noisy."""
+        return self.defence.query(self.encoder.encode(texts, batch_tokens=batch_tokens))
 
 
 def make_trial_attackers(config: TrialsConfig, encoder: Encoder | None) -> list[TrialAttacker]:

@@ -38,7 +38,9 @@ class TrialsConfig(BaseModel):
         description="With --defences: numbers of known texts of the defended vectors that attackers have.",
     )
     guided_samples: int = Field(
-        24, gt=0, description="With --defences: texts for the attacker with the encoder; he takes seconds each."
+        24,
+        gt=0,
+        description="With --defences: texts for the attacker with the encoder; he takes seconds each.",
     )
     guided_calls: int = Field(
         200, gt=0, description="With --defences: encoder calls per text of that attacker."
