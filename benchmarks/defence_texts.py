@@ -1,6 +1,6 @@
 """Texts to measure defences on: of each corpus some that a split by key holds out, and others around them.
 
-    python benchmarks/defence_texts.py en-short=en_short.txt.gz:4-16 en-long=en_wiki_news.txt.gz:17-32 -o texts
+    python benchmarks/defence_texts.py en-short=en_short.txt.gz:4-16 en-long=en_wiki.txt.gz:17-32 -o texts
     unembed prepare --source en-short=texts/en-short.txt --source en-long=texts/en-long.txt -o data/defences
 
 A share of a hundredth for testing is what `unembed prepare` holds out by default, and what the bundled model

@@ -1,4 +1,4 @@
-"""Pairs of a text and its vector by the encoder to adapt to: embedded here, or read from a file or a store."""
+"""Pairs of a text and its vector by the encoder to adapt to: embedded, or read from a file or a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures against figures as a picture: one line per curve, intervals as bars on both axes, the best ones ringed.
+"""Figures against figures as a picture: a line per curve, intervals as bars on both axes, the best ringed.
 
 Curves are told apart by mark and colour; nothing is shown by colour alone.
 """

@@ -151,16 +151,32 @@ class _Trials:
         seed: int,
     ) -> None:
         store = DefendedStore(self.collection, setting, seed)
-        if costs.of(setting.key) is None:
-            progress.describe(f"{setting.key}: cost")
-            costs.append([self._cost(setting, store, benchmarks, seed)])
+        before = costs.of(setting.key)
+        progress.describe(f"{setting.key}: cost")
+        now = self._cost(setting, store, benchmarks, before, seed)
+        if now != before:
+            costs.append([now])
         for attacker in self.attackers:
-            if attacker.obstacle(store, self.bench) is None:
+            if attacker.name not in now.obstacles:
                 attack.run(attacker, store)
 
-    def _cost(self, setting: Setting, store: DefendedStore, benchmarks: Benchmarks, seed: int) -> SettingRow:
+    def _cost(
+        self,
+        setting: Setting,
+        store: DefendedStore,
+        benchmarks: Benchmarks,
+        before: SettingRow | None,
+        seed: int,
+    ) -> SettingRow:
+        """What is known of a setting, and what is not known yet of these attackers and benchmarks."""
+        found = {one.name: one.obstacle(store, self.bench) for one in self.attackers}
+        obstacles = {name: reason for name, reason in found.items() if reason is not None}
+        known = {} if before is None else before.utility
+        utility = measure_utility(setting, store, benchmarks, known, seed=seed)
+        if before is not None:
+            both = {**before.obstacles, **obstacles}
+            return before.model_copy(update={"utility": utility, "obstacles": both})
         dimension = self.collection.vectors.shape[1]
-        obstacles = {one.name: one.obstacle(store, self.bench) for one in self.attackers}
         return SettingRow(
             setting=setting.key,
             method=setting.info.name,
@@ -170,8 +186,8 @@ class _Trials:
             described=store.defence.describe(),
             dimension=store.defence.dimension(dimension),
             bytes_per_vector=store.defence.bytes_per_vector(dimension),
-            obstacles={name: reason for name, reason in obstacles.items() if reason is not None},
-            utility=measure_utility(setting, store, benchmarks, seed=seed),
+            obstacles=obstacles,
+            utility=utility,
         )
 
     def _embed(self, folder: Path, *, quiet: bool) -> Benchmarks:
@@ -222,7 +238,9 @@ class _Trials:
 
 
 def _identity(target: Target, config: EvaluateConfig, trials: TrialsConfig) -> dict[str, Any]:
-    """Everything that rows depend on but the defence and the attacker, which they name themselves."""
+    """Everything that rows depend on but the defence, the attacker and the benchmark, which they name themselves:
+    so a folder takes further ones.
+    """
     return {
         "kind": "defences",
         "format": FORMAT,
@@ -237,8 +255,6 @@ def _identity(target: Target, config: EvaluateConfig, trials: TrialsConfig) -> d
             *(config.ranking, config.precision),
         ],
         "search": config.search_settings,
-        "retrieval": [read_beir(one).digest for one in trials.retrieval],
-        "sts": None if trials.sts is None else read_sts(trials.sts).digest,
         **trials.identity(),
     }
 

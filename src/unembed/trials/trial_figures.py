@@ -15,10 +15,9 @@ from unembed.trials.frontier import Point
 from unembed.trials.settings_of_defences import NONE
 from unembed.trials.trial_attackers import TrialAttacker
 from unembed.trials.trial_rows import FLOOR, SettingRow, variant
-from unembed.trials.utility import NEIGHBOURS, STS, Kept, Share
+from unembed.trials.utility import NDCG, NEIGHBOURS, STS, Kept, Share
 
 F1, EXACT = "token_f1", "exact_match"
-NDCG = "ndcg"
 _STS_RESAMPLES = 300  # a rank correlation is slow to resample
 
 

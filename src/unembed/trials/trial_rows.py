@@ -1,4 +1,4 @@
-"""What a trial leaves on disk: `rows.jsonl`, a line per text and attacker, and `settings.jsonl`, a line per setting.
+"""What a trial leaves on disk: `rows.jsonl`, a line per text and attacker; `settings.jsonl`, a line per setting.
 
 Every figure of the report is computed from the two.
 """
@@ -41,7 +41,8 @@ class SettingLog(JsonRowLog[SettingRow]):
         super().__init__(folder / SETTINGS_NAME, SettingRow)
 
     def of(self, setting: str) -> SettingRow | None:
-        return next((row for row in self.rows if row.setting == setting), None)
+        """The last line of a setting: later ones know more."""
+        return next((row for row in reversed(self.rows) if row.setting == setting), None)
 
 
 def variant(setting: str, attacker: str) -> str:

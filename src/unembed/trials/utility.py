@@ -5,7 +5,7 @@ An owner fits a defence on his own vectors: so here on each benchmark's document
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from unembed.retrieval.neighbours_kept import nearest_neighbours, neighbours_kep
 from unembed.trials.defended_store import DefendedStore
 from unembed.trials.settings_of_defences import Setting
 
-NEIGHBOURS, STS = "neighbours", "sts"
+NEIGHBOURS, STS, NDCG = "neighbours", "sts", "ndcg"
 MOST_ROWS = 1000  # of the store whose neighbours are looked at
 
 
@@ -30,22 +30,28 @@ class Benchmarks:
 
 
 def measure_utility(
-    setting: Setting, store: DefendedStore, benchmarks: Benchmarks, *, seed: int
+    setting: Setting,
+    store: DefendedStore,
+    benchmarks: Benchmarks,
+    known: Mapping[str, list[float]],
+    *,
+    seed: int,
 ) -> dict[str, list[float]]:
-    """Every measure by name, a number per query or pair."""
-    out = {NEIGHBOURS: store_neighbours(store)}
+    """Every measure by name, a number per query or pair; what is known already is not measured again."""
+    out = {} if NEIGHBOURS in known else {NEIGHBOURS: store_neighbours(store)}
     for one in benchmarks.sets:
-        defence = setting.make()
-        defence.fit(one.documents, seed=seed)
-        scores = one.scores(defence.apply(one.documents, seed=seed), defence.query(one.queries))
-        out |= {f"{one.judged.name}/{name}": values for name, values in scores.items()}
-    if benchmarks.sts is not None:
+        if f"{one.judged.name}/{NDCG}" not in known:
+            defence = setting.make()
+            defence.fit(one.documents, seed=seed)
+            scores = one.scores(defence.apply(one.documents, seed=seed), defence.query(one.queries))
+            out |= {f"{one.judged.name}/{name}": values for name, values in scores.items()}
+    if benchmarks.sts is not None and STS not in known:
         # One sentence of each pair is stored, the other one asks for it.
         pairs, defence = benchmarks.sts, setting.make()
         defence.fit(pairs.first, seed=seed)
         near = pairs.cosines(defence.apply(pairs.first, seed=seed), defence.query(pairs.second))
         out[STS] = near.tolist()
-    return {name: [round(value, 6) for value in values] for name, values in out.items()}
+    return {**known, **{name: [round(value, 6) for value in values] for name, values in out.items()}}
 
 
 def store_neighbours(store: DefendedStore) -> list[float]:
