@@ -4,8 +4,8 @@
     queries.jsonl[.gz]   {"_id": "1", "text": "..."}
     qrels.tsv            query-id, corpus-id, score, with a header; or qrels/test.tsv
 
-Thakur et al. 2021, BEIR. As there, a document's text is its title and its text, and a query without a relevant
-document is left out.
+Thakur et al. 2021, BEIR. As there, a document's text is its title and its text, and a query without a
+relevant document is left out.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ def _find(folder: Path, *names: str) -> Path:
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
@@ -90,7 +89,7 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
                 record = json.loads(line)
                 text = f"{record.get('title') or ''} {record['text']}".strip()
                 yield str(record["_id"]), text
-            except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise DataError(
                     f"Line {number} of {path} has no '_id' and 'text': {error}", hint=_LAYOUT
                 ) from error

@@ -44,10 +44,10 @@ class DefendedAttack:
     def samples(self) -> Samples:
         return self.bench.collection.targets
 
-    def run(self, attacker: TrialAttacker, store: DefendedStore) -> None:
-        """Every text that he has not attacked yet; an adapter is fitted only if there is one."""
+    def run(self, attacker: TrialAttacker, store: DefendedStore, upto: int) -> None:
+        """Every text of the first that he has not attacked yet; an adapter is fitted only if there is one."""
         name = variant(store.setting.key, attacker.name)
-        left = self._left(name, attacker.at_most)
+        left = self._left(name, upto if attacker.at_most is None else min(upto, attacker.at_most))
         if not left:
             return
         self.progress.describe(f"{store.setting.key}: {attacker.title}")

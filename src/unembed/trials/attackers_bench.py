@@ -19,7 +19,7 @@ from unembed.retrieval.rank_documents import unit
 from unembed.trials.defended_store import Collection
 
 Floats = NDArray[np.float32]
-ASIDE = 100  # pairs by which an adapter's strength is chosen: there are many adapters to fit
+ASIDE = 60  # pairs by which an adapter's strength is chosen: there are many adapters to fit
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class AttackersBench:
         return self._features(self.collection.own.texts, self.collection.own.vectors)
 
     def on_own_texts(self, vectors: Floats) -> Reader:
-        """Fitted on an attacker's own texts [m, D']; once, where the next attacker comes to the same vectors."""
+        """Fitted on an attacker's own texts [m, D']; once for those who have the same vectors."""
         if self._last is None or self._last[0] is not vectors:
             self._last = (vectors, self.adapted(self.own_features, vectors))
         return self._last[1]

@@ -83,7 +83,7 @@ class DefendedStore:
 
 
 def collect_known(data: PreparedData, targets: Samples, count: int, longest: int, *, seed: int) -> Collection:
-    """Known pairs and an attacker's own texts from the training side: `count` of each, half where it has fewer.
+    """Known pairs and an attacker's own texts from the training side: `count` of each, or half of it each.
 
     None of them is the text of a target, however it is written.
     """
@@ -101,8 +101,8 @@ def collect_known(data: PreparedData, targets: Samples, count: int, longest: int
             hint="Prepare more texts, or hold out a smaller share of them.",
         )
     half = len(rows) // 2
-    parts = [
+    known, own = (
         Known(side.texts(part), np.asarray(side.vectors(part), np.float32))
         for part in (rows[:half], rows[half:])
-    ]
-    return Collection(targets, *parts)
+    )
+    return Collection(targets, known, own)

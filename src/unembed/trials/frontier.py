@@ -1,4 +1,4 @@
-"""Which settings are worth having, and what to recommend: derived from measured points, and from nothing else."""
+"""Which settings are worth having, and what to recommend: derived from measured points and nothing else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Point:
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """The points that no other one beats: none keeps as much and leaks less, or leaks as little and keeps more.
+    """The points that no other beats: none keeps as much and leaks less, or leaks as little and keeps more.
 
     From the most retrieval to the least leakage.
     """

@@ -16,7 +16,7 @@ from unembed.evaluation.rows import ROWS_NAME, RowLog
 from unembed.evaluation.targets import Target, TargetSpec, load_target, victim
 from unembed.metrics.base import Metric
 from unembed.metrics.registry import make_metrics
-from unembed.progress import Progress, progress_bar
+from unembed.progress import progress_bar
 from unembed.report.document import SUMMARY_NAME, Report, write_report
 from unembed.report.render import render
 from unembed.retrieval.beir_folder import read_beir
@@ -27,12 +27,12 @@ from unembed.trials.attack_defended import DefendedAttack
 from unembed.trials.attackers_bench import AttackersBench
 from unembed.trials.defended_store import DefendedStore, collect_known
 from unembed.trials.settings_of_defences import Setting, all_settings
-from unembed.trials.trial_attackers import make_trial_attackers
+from unembed.trials.trial_attackers import WithEncoder, make_trial_attackers
 from unembed.trials.trial_figures import TrialFigures
 from unembed.trials.trial_rows import SettingLog, SettingRow, variant
 from unembed.trials.trials_config import TrialsConfig
 from unembed.trials.trials_report import trials_report
-from unembed.trials.utility import Benchmarks, measure_utility
+from unembed.trials.utility import NDCG, STS, Benchmarks, measure_utility
 from unembed.version import __version__
 
 FORMAT = 1
@@ -138,46 +138,28 @@ class _Trials:
         with progress_bar("defences", total=total, unit="rows", done=done, quiet=quiet) as progress:
             attack = DefendedAttack(self.bench, self.config, self.trials, self.metrics, rows, progress)
             attack.floor()
-            for setting in settings:
-                self._measure_setting(setting, attack, costs, benchmarks, progress, seed)
-
-    def _measure_setting(
-        self,
-        setting: Setting,
-        attack: DefendedAttack,
-        costs: SettingLog,
-        benchmarks: Benchmarks,
-        progress: Progress,
-        seed: int,
-    ) -> None:
-        store = DefendedStore(self.collection, setting, seed)
-        before = costs.of(setting.key)
-        progress.describe(f"{setting.key}: cost")
-        now = self._cost(setting, store, benchmarks, before, seed)
-        if now != before:
-            costs.append([now])
-        for attacker in self.attackers:
-            if attacker.name not in now.obstacles:
-                attack.run(attacker, store)
+            # The attacker who searches comes last: he takes as long as all others together.
+            searching = [one for one in self.attackers if isinstance(one, WithEncoder)]
+            others = [one for one in self.attackers if one not in searching]
+            for attackers, upto in ((others, self.trials.first_samples), (searching, n), (others, n)):
+                for setting in settings:
+                    store = DefendedStore(self.collection, setting, seed)
+                    progress.describe(f"{setting.key}: cost")
+                    known = self._cost(setting, store, benchmarks, costs, seed)
+                    for attacker in attackers:
+                        if attacker.name not in known.obstacles:
+                            attack.run(attacker, store, upto)
 
     def _cost(
-        self,
-        setting: Setting,
-        store: DefendedStore,
-        benchmarks: Benchmarks,
-        before: SettingRow | None,
-        seed: int,
+        self, setting: Setting, store: DefendedStore, benchmarks: Benchmarks, costs: SettingLog, seed: int
     ) -> SettingRow:
-        """What is known of a setting, and what is not known yet of these attackers and benchmarks."""
+        """What is known of a setting; what these attackers and benchmarks lack is measured and kept."""
+        before = costs.of(setting.key)
+        if before is not None and self._complete(before):
+            return before
         found = {one.name: one.obstacle(store, self.bench) for one in self.attackers}
-        obstacles = {name: reason for name, reason in found.items() if reason is not None}
-        known = {} if before is None else before.utility
-        utility = measure_utility(setting, store, benchmarks, known, seed=seed)
-        if before is not None:
-            both = {**before.obstacles, **obstacles}
-            return before.model_copy(update={"utility": utility, "obstacles": both})
         dimension = self.collection.vectors.shape[1]
-        return SettingRow(
+        now = SettingRow(
             setting=setting.key,
             method=setting.info.name,
             title=setting.info.title,
@@ -186,9 +168,22 @@ class _Trials:
             described=store.defence.describe(),
             dimension=store.defence.dimension(dimension),
             bytes_per_vector=store.defence.bytes_per_vector(dimension),
-            obstacles=obstacles,
-            utility=utility,
+            obstacles={
+                **({} if before is None else before.obstacles),
+                **{name: reason for name, reason in found.items() if reason is not None},
+            },
+            asked=tuple(dict.fromkeys((*(() if before is None else before.asked), *found))),
+            utility=measure_utility(
+                setting, store, benchmarks, {} if before is None else before.utility, seed=seed
+            ),
         )
+        costs.append([now])
+        return now
+
+    def _complete(self, row: SettingRow) -> bool:
+        """Whether these attackers and benchmarks are all in it."""
+        wanted = [f"{one.name}/{NDCG}" for one in self.sets] + ([STS] if self.sts is not None else [])
+        return {one.name for one in self.attackers} <= set(row.asked) and set(wanted) <= set(row.utility)
 
     def _embed(self, folder: Path, *, quiet: bool) -> Benchmarks:
         if not self.sets and self.sts is None:
@@ -217,10 +212,10 @@ class _Trials:
             figures,
             title="Defences on trial",
             about={**about, "unembed": __version__},
-            facts=self._facts(figures),
+            facts=self._facts(),
         )
 
-    def _facts(self, figures: TrialFigures) -> dict[str, str]:
+    def _facts(self) -> dict[str, str]:
         config, described = self.config, self.target.describe()
         tokens = sorted(len(ids) for ids in self.collection.targets.tokens)
         sets = [*(one.name for one in self.sets), *([self.sts.name] if self.sts is not None else [])]
@@ -238,8 +233,8 @@ class _Trials:
 
 
 def _identity(target: Target, config: EvaluateConfig, trials: TrialsConfig) -> dict[str, Any]:
-    """Everything that rows depend on but the defence, the attacker and the benchmark, which they name themselves:
-    so a folder takes further ones.
+    """Everything that rows depend on but defence, attacker and benchmark, which they name themselves: so a
+    folder takes further ones.
     """
     return {
         "kind": "defences",

@@ -1,4 +1,4 @@
-"""What a trial leaves on disk: `rows.jsonl`, a line per text and attacker; `settings.jsonl`, a line per setting.
+"""What a trial leaves on disk: `rows.jsonl`, a line per text and attacker; `settings.jsonl`, one per setting.
 
 Every figure of the report is computed from the two.
 """
@@ -30,6 +30,7 @@ class SettingRow(BaseModel):
     )
     dimension: int
     bytes_per_vector: float
+    asked: tuple[str, ...] = Field(description="Attackers who were asked whether they can.")
     obstacles: dict[str, str] = Field(description="Attackers who cannot, and why.")
     utility: dict[str, list[float]] = Field(description="What was measured, a number per query or pair.")
 

@@ -42,6 +42,12 @@ class TrialsConfig(BaseModel):
         gt=0,
         description="With --defences: texts for the attacker with the encoder; he takes seconds each.",
     )
+    first_samples: int = Field(
+        100,
+        gt=0,
+        description="With --defences: so many texts on every defence first, then the rest: a run that is "
+        "interrupted has a whole table.",
+    )
     guided_calls: int = Field(
         200, gt=0, description="With --defences: encoder calls per text of that attacker."
     )

@@ -46,7 +46,7 @@ def _conclusions(figures: TrialFigures, points: Sequence[Point]) -> list[str]:
     weaker = [point for point in figures.points(WITHOUT_PAIRS) if point.setting != NONE]
     if weaker and any(point.secret for point in weaker):
         out.append(
-            "Only if the attacker has no pair of the defended store, and cannot have texts embedded as it does:"
+            "Only if the attacker has no pair of the store, and cannot have texts embedded as it does:"
         )
         out += recommend(weaker, undefended, None)
     return out
@@ -88,7 +88,7 @@ def _defences(
         mark_best=False,
         notes=(
             "The best attacker is the one of the largest token F1; the next table has all of them.",
-            "A defence is fitted on the collection that it defends: each benchmark's documents, the attacked store.",
+            "A defence is fitted on what it defends: each benchmark's documents, the attacked store.",
             "No attacker retrains the model: what they fit is a linear map to what it reads.",
         ),
     )

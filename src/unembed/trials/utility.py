@@ -1,6 +1,6 @@
 """What a defence costs: retrieval with judged queries, correlation with people, and a store's own neighbours.
 
-An owner fits a defence on his own vectors: so here on each benchmark's documents, and on the attacked store's.
+An owner fits a defence on his own vectors: here on each benchmark's documents, and on the attacked store's.
 """
 
 from __future__ import annotations
