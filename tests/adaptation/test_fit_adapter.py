@@ -13,8 +13,8 @@ import local_hub
 import toy
 import unembed
 from unembed.adaptation.fit_adapter import adapt, estimate
-from unembed.adaptation.pairs import CHUNK
 from unembed.adaptation.tuned_map import ENERGY
+from unembed.encoders.saved_vectors import CHUNK
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.model.adapter import ADAPTER, ADAPTER_WEIGHTS

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from unembed.adaptation.default_texts import default_texts
 from unembed.adaptation.pairs import Fits, Pairs, choose_texts, embed_pairs, read_pairs
 from unembed.adaptation.ridge import fit_ridge
-from unembed.adaptation.tuned_map import fit_map
+from unembed.adaptation.text_features import TextFeatures, text_features
+from unembed.adaptation.tuned_map import MOST_ASIDE, fit_map
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder, EncoderInfo
-from unembed.encoders.surrogate_encoder import Surrogate
 from unembed.errors import MismatchError, UsageError
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint, load_adapted
 from unembed.model.adapter import BUNDLED, AdapterConfig, AdapterWeights, Base
@@ -119,14 +119,27 @@ def fit_adapter(
             f"The encoder '{native.info.name}' here is not the one that the base was trained for.",
             hint="Install that version of the encoder, or choose another base.",
         )
-    vectors = torch.from_numpy(np.ascontiguousarray(pairs.vectors, dtype=np.float32))  # [n, D]
-    with torch.no_grad():
-        standard = base.denoiser.read(torch.from_numpy(native.encode(pairs.texts)))  # [n, native_dim]
-    tuned = fit_map(base, vectors, standard, pairs.texts)
+    features = text_features(base, pairs.texts, native.encode(pairs.texts))
+    return fit_on_features(base, features, pairs.vectors, encoder, digest=pairs.digest, name=name)
+
+
+def fit_on_features(
+    base: Checkpoint,
+    features: TextFeatures,
+    vectors: NDArray[np.float32],
+    encoder: EncoderInfo,
+    *,
+    digest: str = "",
+    name: str = BUNDLED,
+    most_aside: int = MOST_ASIDE,
+) -> tuple[AdapterConfig, AdapterWeights]:
+    """The adapter of vectors [n, D] of the features' texts. digest: what identifies the pairs."""
+    other = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))  # [n, D]
+    tuned = fit_map(base, other, features.standard, features.texts, most_aside=most_aside)
     to_base = tuned.ridge
     fit: dict[str, Any] = {
-        "pairs": len(pairs.texts),
-        "texts": pairs.digest,
+        "pairs": len(features.texts),
+        "texts": digest,
         "strength": to_base.strength,
         "explained": to_base.explained,
         "louder": tuned.louder,
@@ -134,14 +147,13 @@ def fit_adapter(
         "words": tuned.words,
     }
     project = bias = surrogate_digest = None
-    if base.has_surrogate:
-        surrogate: Surrogate = base.surrogate
-        unit = torch.nn.functional.normalize(vectors, dim=1)  # [n, D]
-        from_hidden = fit_ridge(torch.from_numpy(surrogate.hidden(pairs.texts)), unit)
+    if features.hidden is not None:
+        unit = torch.nn.functional.normalize(other, dim=1)  # [n, D]
+        from_hidden = fit_ridge(features.hidden, unit)
         project, bias = from_hidden.matrix.T, from_hidden.shift - from_hidden.mean @ from_hidden.matrix
         fit |= {"surrogate_strength": from_hidden.strength, "surrogate_explained": from_hidden.explained}
-        surrogate_digest = surrogate.info.digest
-    norms = vectors.norm(dim=1)  # [n]
+        surrogate_digest = base.surrogate.info.digest
+    norms = other.norm(dim=1)  # [n]
     config = AdapterConfig(
         base=Base(name=name, digest=base.config.digests.get(WEIGHTS, ""), surrogate=surrogate_digest),
         encoder=encoder,

@@ -1,8 +1,4 @@
-"""Pairs of a text and its vector by the encoder to adapt to: embedded here, or read from a file or a store.
-
-Embedding is what takes time, or money where the encoder is an endpoint: finished chunks are kept, and the
-same command goes on after them.
-"""
+"""Pairs of a text and its vector by the encoder to adapt to: embedded, or read from a file or a store."""
 
 from __future__ import annotations
 
@@ -19,14 +15,14 @@ from unembed.data.collect import clean, collect
 from unembed.data.config import CollectConfig
 from unembed.data.sources import parse_source
 from unembed.encoders.base import Encoder
+from unembed.encoders.saved_vectors import embed_saved
 from unembed.errors import DataError, UsageError
 from unembed.progress import progress_bar
-from unembed.storage import atomic_write, digest_json, folder_lock, settle_plan
+from unembed.storage import digest_json
 from unembed.stores.registry import is_store_address, open_store
 from unembed.stores.sampling import sample_rows
 from unembed.vectors.files import open_vectors
 
-CHUNK = 256  # texts that are embedded between two saves
 SPARE = 4  # times as many texts are collected as are wanted: some are too long
 LEAST = 50  # pairs; fewer fit nothing
 TEXT_FIELD = "text"  # of a record, unless another is named
@@ -57,23 +53,8 @@ def choose_texts(source: str, count: int, folder: Path, fits: Fits, *, seed: int
 
 def embed_pairs(texts: Sequence[str], encoder: Encoder, folder: Path, *, quiet: bool) -> Pairs:
     """The encoder's vectors of these texts, kept in `folder` chunk by chunk."""
-    digest = digest_json(list(texts))
-    with folder_lock(folder):
-        settle_plan(folder, {"kind": "pairs", "texts": digest, "encoder": encoder.info.digest})
-        starts = range(0, len(texts), CHUNK)
-        paths = [folder / f"vectors-{number:05d}.npy" for number in range(len(starts))]
-        done = sum(
-            min(CHUNK, len(texts) - start) for start, path in zip(starts, paths, strict=True) if path.exists()
-        )
-        with progress_bar("Embedding", total=len(texts), unit="texts", done=done, quiet=quiet) as progress:
-            for start, path in zip(starts, paths, strict=True):
-                if not path.exists():
-                    some = texts[start : start + CHUNK]
-                    vectors = encoder.encode(some)  # [n, D]
-                    with atomic_write(path) as file:
-                        np.save(file, vectors, allow_pickle=False)
-                    progress.advance(len(some))
-    return Pairs(list(texts), np.concatenate([_load(path) for path in paths]), digest)
+    vectors = embed_saved(texts, encoder, folder, kind="pairs", quiet=quiet)
+    return Pairs(list(texts), vectors, digest_json(list(texts)))
 
 
 def read_pairs(
@@ -146,11 +127,3 @@ def _usable(
             hint="Left out are texts longer than the model can write, and vectors that are not finite.",
         )
     return chosen
-
-
-def _load(path: Path) -> NDArray[np.float32]:
-    try:
-        vectors: NDArray[np.float32] = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"{path} is damaged: {error}", hint="Delete it: it is made again.") from error
-    return vectors

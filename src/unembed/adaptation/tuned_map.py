@@ -41,12 +41,17 @@ class TunedMap:
 
 
 @torch.no_grad()
-def fit_map(base: Checkpoint, x: Tensor, y: Tensor, texts: Sequence[str]) -> TunedMap:
-    """The map from x [n, p] to y [n, q], where x and y are vectors of the same texts."""
+def fit_map(
+    base: Checkpoint, x: Tensor, y: Tensor, texts: Sequence[str], *, most_aside: int = MOST_ASIDE
+) -> TunedMap:
+    """The map from x [n, p] to y [n, q], where x and y are vectors of the same texts.
+
+    At most `most_aside` pairs are set aside to choose by: the more, the longer it takes.
+    """
     least = fit_ridge(x, y)
     if base.denoiser.lexical is None or len(x) < LEAST_PAIRS:
         return TunedMap(least, loudness(least, x, y, ENERGY), ENERGY, None)
-    aside = min(MOST_ASIDE, int(SET_ASIDE * len(x)))
+    aside = min(most_aside, int(SET_ASIDE * len(x)))
     spread = float((x - x.mean(dim=0)).double().square().sum() / x.numel())
     words = words_of(base, texts[-aside:])
     best: tuple[float, float, float] | None = None

@@ -12,6 +12,7 @@ from unembed.cli.console import json_option, print_json, say
 from unembed.cli.options import Function, build_config, options_from, trust_option
 from unembed.evaluation.config import EvaluateConfig
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
+from unembed.trials.trials_config import TrialsConfig
 
 if TYPE_CHECKING:
     from unembed.report import Report
@@ -25,6 +26,12 @@ _LISTS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "encoder_calls": ("CALLS,...", int),
     "denoising": ("RATIO,...", float),
     "words": ("K,...", int),
+}
+# The same of the trials of defences.
+_TRIAL_LISTS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "defences": ("all|NAME,...", str),
+    "against": ("NAME,...", str),
+    "known_pairs": ("N,...", int),
 }
 _OWN = ("known_length", "perplexity", "lengths")  # fields whose option has a form of its own
 
@@ -41,20 +48,25 @@ Examples:
   unembed evaluate --data D --checkpoints runs/compact/milestones
   unembed evaluate --models runs/minilm/best=data/minilm,runs/mpnet/best=data/mpnet
   unembed evaluate --data D --samples 200 --encoder-calls 0,50,200,1000,5000
+  unembed evaluate --data D --defences all --retrieval beir/scifact --sts stsb/test.tsv
   unembed evaluate --render evaluations/best-1a2b3c4d
 """
 
 
 def _help(field: str) -> str:
-    return EvaluateConfig.model_fields[field].description or ""
+    fields = EvaluateConfig.model_fields | TrialsConfig.model_fields
+    return fields[field].description or ""
 
 
-def _list_options(function: Function) -> Function:
-    for name, (metavar, kind) in reversed(_LISTS.items()):
-        flag = "--" + name.replace("_", "-")
-        option = click.option(flag, metavar=metavar, callback=_split(kind), help=_help(name))
-        function = option(function)
-    return function
+def _list_options(lists: dict[str, tuple[str, Callable[[str], Any]]]) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        for name, (metavar, kind) in reversed(lists.items()):
+            flag = "--" + name.replace("_", "-")
+            option = click.option(flag, metavar=metavar, callback=_split(kind), help=_help(name))
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def _split(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
@@ -74,7 +86,7 @@ def _split(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
 @click.option("--data", type=_FOLDER, help="Prepared data whose vectors are inverted.")
 @options_from(EvaluateConfig, skip=(*_LISTS, *_OWN))
 @click.option("--known-length/--unknown-length", default=None, help=_help("known_length"))
-@_list_options
+@_list_options(_LISTS)
 @click.option("--lengths", is_flag=True, default=None, help=_help("lengths"))
 @click.option(
     "--perplexity",
@@ -90,6 +102,8 @@ def _split(kind: Callable[[str], Any]) -> Callable[..., tuple[Any, ...] | None]:
     metavar="FOLDER,...",
     help="Compare milestones of a training run (table 7): model folders, or a folder of them.",
 )
+@_list_options(_TRIAL_LISTS)
+@options_from(TrialsConfig, skip=tuple(_TRIAL_LISTS))
 @click.option("-o", "--output", type=_FOLDER, help=_OUTPUT_HELP)
 @click.option("--config", type=_FOLDER, help="YAML file with these settings.")
 @click.option("--plots/--no-plots", default=True, help="Draw PNG and SVG.  [default: plots]")
@@ -116,7 +130,17 @@ def command(
     if render is not None:
         _render(render, plots=plots, as_json=as_json)
         return
-    settings = build_config(EvaluateConfig, typed, file=config)
+    own = {name: typed.pop(name) for name in TrialsConfig.model_fields}
+    settings, trials = build_config(EvaluateConfig, typed, file=config), build_config(TrialsConfig, own)
+    if trials.defences:
+        if models or checkpoints or data is None:
+            raise click.UsageError("--defences measures one model on one --data.")
+        from unembed.trials.run_trials import run_trials
+
+        announce = None if as_json else say
+        how: dict[str, Any] = {"trust_remote_code": trust_remote_code, "plots": plots, "quiet": as_json}
+        _print(run_trials(model, data, output, settings, trials, announce=announce, **how), as_json=as_json)
+        return
     from unembed.evaluation import evaluate
     from unembed.evaluation.targets import expand_checkpoints, parse_models
 

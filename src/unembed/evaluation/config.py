@@ -33,6 +33,11 @@ class EvaluateConfig(BaseModel):
         gt=0,
         description="Denoising steps per length.  [default: what the quality says, or the strategy's own]",
     )
+    num_lengths: int | None = Field(
+        None,
+        gt=0,
+        description="Lengths to try where the length is not known.  [default: what the quality says]",
+    )
     ranking: Ranking = Field(
         "auto",
         description="What chooses among hypotheses: the model's score or its surrogate, where it has one.",

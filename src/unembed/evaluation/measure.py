@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from unembed.encoders.base import Encoder
 from unembed.evaluation.config import EvaluateConfig
+from unembed.evaluation.measured_rows import measured_rows, sample_row
 from unembed.evaluation.metric_figures import AMBIGUOUS
 from unembed.evaluation.originals import OriginalsOnce, ambiguous
 from unembed.evaluation.recovery import Recovered
 from unembed.evaluation.rows import Row, RowLog
 from unembed.evaluation.runner import Indices, VariantRunner
-from unembed.evaluation.samples import Samples
 from unembed.evaluation.targets import Target, TargetSpec, labels, load_target, victim
 from unembed.evaluation.variants import Plan, Variant, make_plan
 from unembed.inverter import WINDOW
-from unembed.metrics.base import Metric, Pair, column
+from unembed.metrics.base import Metric, column
 from unembed.metrics.causal import CausalModel, load_causal
 from unembed.metrics.denoising import DenoisingAccuracy
 from unembed.metrics.registry import make_metrics
@@ -94,6 +94,7 @@ class Evaluation:
             "samples": config.samples,
             "seed": config.seed,
             "length_known": config.known_length,
+            **({} if config.num_lengths is None else {"num_lengths": config.num_lengths}),
             "metrics": list(config.measured),
             "perplexity": config.language_model,
             "neighbours": config.neighbours,
@@ -200,37 +201,11 @@ class Evaluation:
         guide: Encoder | None = None,
     ) -> list[Row]:
         target, samples = runner.target, runner.target.samples
-        pairs = [
-            Pair(
-                samples.texts[index],
-                recovered.text,
-                tuple(samples.tokens[index]),
-                tuple(recovered.tokens),
-                samples.vectors[index],
-                samples.languages[index],
-            )
-            for index, recovered in zip(indices.tolist(), found, strict=True)
-        ]
-        statistics = {metric.name: metric.statistics(pairs) for metric in self.metrics(target)}
+        also = {}
         if guide is not None:
-            once = self.originals_once(guide, target)
-            as_near = ambiguous(once, runner.vectors[indices], [pair.target for pair in pairs], found)
-            statistics[AMBIGUOUS] = column(as_near)
-        return [
-            _row(
-                samples,
-                index,
-                variant,
-                recovered=recovered.text,
-                tokens=recovered.tokens,
-                score=recovered.score,
-                forward_passes=recovered.forward_passes,
-                encoder_calls=recovered.encoder_calls,
-                seconds=recovered.seconds,
-                statistics={name: values[row].tolist() for name, values in statistics.items()},
-            )
-            for row, (index, recovered) in enumerate(zip(indices.tolist(), found, strict=True))
-        ]
+            once, originals = self.originals_once(guide, target), [samples.texts[index] for index in indices]
+            also[AMBIGUOUS] = column(ambiguous(once, runner.vectors[indices], originals, found))
+        return measured_rows(samples, indices.tolist(), variant.name, found, self.metrics(target), also)
 
 
 def _model_rows(
@@ -238,25 +213,13 @@ def _model_rows(
 ) -> list[Row]:
     """Rows of what measures the model itself and recovers no text. statistics: [n, k]"""
     return [
-        _row(
+        sample_row(
             runner.target.samples,
             index,
-            runner.variant,
+            runner.variant.name,
             recovered=None,
             tokens=None,
             statistics={metric: values.tolist()},
         )
         for index, values in zip(indices.tolist(), statistics, strict=True)
     ]
-
-
-def _row(samples: Samples, index: int, variant: Variant, **measured: Any) -> Row:
-    """What was measured on one sample, beside what the sample is."""
-    return Row(
-        variant=variant.name,
-        sample=int(samples.numbers[index]),
-        language=samples.languages[index],
-        length=len(samples.tokens[index]),
-        target=samples.texts[index],
-        **measured,
-    )

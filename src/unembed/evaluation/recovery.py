@@ -40,6 +40,7 @@ class Recovery:
     inverter: Inverter
     strategy: str = DEFAULT_STRATEGY
     steps: int | None = None
+    num_lengths: int | None = None
     quality: Quality = "balanced"
     ranking: Ranking = "auto"
     precision: PrecisionChoice = "auto"
@@ -102,6 +103,7 @@ class Recovery:
         return InvertConfig(
             quality=self.quality,
             steps=self.steps,
+            num_lengths=self.num_lengths,
             ranking=self.ranking,
             precision=self.precision,
             seed=self.seed,

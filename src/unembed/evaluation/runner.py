@@ -70,6 +70,7 @@ class VariantRunner:
             strategy=variant.strategy,
             quality=config.quality,
             steps=variant.steps,
+            num_lengths=config.num_lengths,
             ranking=config.ranking,
             precision=config.precision,
             seed=config.seed,

@@ -54,7 +54,9 @@ def _range(config: EvaluateConfig) -> str:
 
 def _decoding(config: EvaluateConfig, base: dict[str, Any]) -> str:
     """How the base was decoded: what a figure means depends on all of it."""
-    options = InversionOptions(strategy=config.strategy, quality=config.quality, steps=config.steps)
+    options = InversionOptions(
+        strategy=config.strategy, quality=config.quality, steps=config.steps, num_lengths=config.num_lengths
+    )
     options = options.with_effort()
     parts = [config.strategy, f"quality {config.quality}"]
     parts.append(f"{options.steps or 'the strategy’s own number of'} steps")

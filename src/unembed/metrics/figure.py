@@ -56,7 +56,7 @@ def estimate(
     value = metric.value(statistics.sum(axis=0), n)
     if n == 1:
         return Figure(value=value, low=None, high=None, n=1)
-    return _with_interval(value, _resampled(metric, statistics, seed, resamples), n)
+    return with_interval(value, _resampled(metric, statistics, seed, resamples), n)
 
 
 def estimate_mean(
@@ -72,10 +72,11 @@ def estimate_mean(
         return Figure(value=value, low=None, high=None, n=n)
     # A stream for each: the same one would draw the same rows in groups of one size.
     drawn = [_resampled(metric, group, [seed, number], resamples) for number, group in enumerate(groups)]
-    return _with_interval(value, np.mean(drawn, axis=0), n)
+    return with_interval(value, np.mean(drawn, axis=0), n)
 
 
-def _with_interval(value: float, distribution: NDArray[np.float64], n: int) -> Figure:
+def with_interval(value: float, distribution: NDArray[np.float64], n: int) -> Figure:
+    """An estimate, and the interval of what its resamples gave."""
     low, high = np.quantile(distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Figure(value=value, low=min(low, value), high=max(high, value), n=n)
 

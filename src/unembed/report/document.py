@@ -77,6 +77,28 @@ class Table(Frozen):
         return counts.pop() if len(counts) == 1 else None
 
 
+class ScatterPoint(Frozen):
+    """One mark of a picture: a figure to the right, figures upwards."""
+
+    label: str
+    curve: str = Field(description="Points of one name are one line, in the order given.")
+    x: Figure
+    ys: dict[str, Figure] = Field(description="By the name of the panel.")
+    marked: bool = Field(False, description="Whether it is one of those that the picture is about.")
+
+
+class Scatter(Frozen):
+    """A picture of figures against figures, intervals on both axes."""
+
+    name: str = Field(description="File name of its renderings.")
+    title: str
+    x: Column
+    panels: tuple[Column, ...]
+    points: tuple[ScatterPoint, ...]
+    marked: str = Field(description="What the marked ones are, for the legend.")
+    floors: dict[str, Figure] = Field(default_factory=dict, description="A line across, by panel.")
+
+
 class Report(Frozen):
     """`summary.json`: everything that a rendering shows."""
 
@@ -85,7 +107,9 @@ class Report(Frozen):
     title: str
     about: dict[str, Any] = Field(description="Model, data, seed, versions: the run's manifest.")
     facts: dict[str, str] = Field(default_factory=dict, description="The same in a few words, for people.")
+    conclusions: tuple[str, ...] = Field((), description="What follows from the figures, derived by rule.")
     tables: tuple[Table, ...]
+    scatters: tuple[Scatter, ...] = ()
 
 
 def write_report(path: Path, report: Report) -> None:

@@ -10,6 +10,10 @@ def report_markdown(report: Report, *, plots: bool = False) -> str:
     """The whole report; `plots` puts each table's picture under it."""
     parts = [f"# {report.title}", ""]
     parts += [f"- {name}: {value}" for name, value in report.facts.items()]
+    if report.conclusions:
+        parts += ["", "## What follows", "", *(f"- {line}" for line in report.conclusions)]
+    if plots:
+        parts += [f"\n![{one.title}]({one.name}.png)" for one in report.scatters]
     for table in report.tables:
         parts += ["", table_markdown(table, plot=f"{table.name}.png" if plots and table.panels else None)]
     parts += ["", "## Definitions", ""]

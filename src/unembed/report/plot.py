@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unembed.extras import require
+from unembed.metrics.figure import Figure
 from unembed.report import cells
 from unembed.report.document import Column, Row, Table
 from unembed.storage import atomic_write
@@ -20,7 +21,7 @@ _MODEL, _FLOOR, _CITED = "#0072B2", "#767676", "#D55E00"
 _FLOOR_DASHES = ("--", ":", "-.")
 _LEAST_WIDTH = 5.4  # of the title
 _PANEL_WIDTH, _ROW_HEIGHT, _CURVE_HEIGHT = 3.0, 0.34, 2.7
-_STYLE = {
+STYLE = {
     "font.size": 9.5,
     "axes.titlesize": 10.5,
     "axes.spines.top": False,
@@ -44,7 +45,7 @@ def plot_table(table: Table, folder: Path, *, formats: tuple[str, ...] = ("png",
     if not columns:
         return []
     rows = [row for row in table.rows if any(column.name in row.figures for column in columns)]
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         # Without pyplot there is no window, no global state and no backend to choose.
         curves = table.scale != "category"
         height = _CURVE_HEIGHT if curves else 0.55 + _ROW_HEIGHT * len(rows)
@@ -60,7 +61,7 @@ def plot_table(table: Table, folder: Path, *, formats: tuple[str, ...] = ("png",
             _legend(figure, panels)
         count = f"  (n = {table.n:,}; bars: 95 % bootstrap)" if table.n else "  (bars: 95 % bootstrap)"
         figure.suptitle(table.title + count, x=0.01, ha="left", fontsize=11)
-        return [_save(figure, folder / f"{table.name}.{kind}", kind) for kind in formats]
+        return [save_figure(figure, folder / f"{table.name}.{kind}", kind) for kind in formats]
 
 
 def _dot_panel(panel: Any, table: Table, rows: list[Row], column: Column) -> None:
@@ -166,8 +167,12 @@ def _limits(drawn: tuple[float, float], rows: list[Row], column: Column) -> tupl
 
 
 def _scaled(row: Row, column: Column) -> tuple[float, float, float]:
-    """Value and interval in the unit that the panel shows."""
-    figure = row.figures[column.name]
+    """A row's value and interval in the unit that the panel shows."""
+    return scaled(row.figures[column.name], column)
+
+
+def scaled(figure: Figure, column: Column) -> tuple[float, float, float]:
+    """Value and interval in the unit that the column shows."""
     factor = 100.0 if column.percent else 1.0
     low = figure.value if figure.low is None else figure.low
     high = figure.value if figure.high is None else figure.high
@@ -192,7 +197,8 @@ def _is_line(handle: Any) -> bool:
     return not hasattr(handle, "has_yerr")
 
 
-def _save(figure: Any, path: Path, kind: str) -> Path:
+def save_figure(figure: Any, path: Path, kind: str) -> Path:
+    """Write a drawn figure, whole or not at all."""
     # No date in the file: the same table gives the same bytes.
     metadata = {"Date": None} if kind == "svg" else {}
     with atomic_write(path) as file:

@@ -7,6 +7,7 @@ from pathlib import Path
 from unembed.report.document import Report
 from unembed.report.markdown import report_markdown
 from unembed.report.plot import plot_table
+from unembed.report.scatter_plot import plot_scatter
 from unembed.storage import atomic_write, write_json
 
 REPORT_NAME = "report.md"
@@ -22,6 +23,8 @@ def render(report: Report, folder: Path | str, *, plots: bool = True) -> list[Pa
         written.append(path)
         if plots:
             written += plot_table(table, folder)
+    for scatter in report.scatters if plots else ():
+        written += plot_scatter(scatter, folder)
     path = folder / REPORT_NAME
     with atomic_write(path) as file:
         file.write(report_markdown(report, plots=plots).encode())

@@ -28,6 +28,8 @@ def print_report(report: Report, console: Console | None = None) -> None:
         out.print(_table(table, stacked=people))
         for caption in cells.captions(table):
             out.print(f"[dim]{_plain(caption)}[/]", soft_wrap=not people)
+    for line in report.conclusions:
+        out.print(f"[bold]·[/] {_plain(line)}", soft_wrap=not people)
     out.print()
     for name, text in cells.definitions(report).items():
         out.print(f"[dim]{_plain(name)}: {_plain(text)}[/]", soft_wrap=not people)

@@ -1,0 +1,46 @@
+"""Which settings are worth having: by rule, from the measured points alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unembed.metrics.figure import Figure
+from unembed.trials.frontier import Point, frontier, helps, recommend
+
+
+def point(name: str, leak: float, kept: float, *, wide: float = 0.01) -> Point:
+    around = {"low": leak - wide, "high": leak + wide, "n": 100}
+    cost = Figure(value=kept, low=kept, high=kept, n=50)
+    return Point(name, name, Figure(value=leak, **around), Figure(value=leak / 2, **around), "aware", cost)
+
+
+NONE = point("none", 0.8, 1.0)
+
+
+def test_what_is_beaten_is_not_on_the_frontier() -> None:
+    good, cheap, bad, same = point("good", 0.3, 0.8), point("cheap", 0.7, 0.99), point("bad", 0.5, 0.7), NONE
+    assert [one.setting for one in frontier([bad, good, same, cheap])] == ["none", "cheap", "good"]
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20))
+def test_the_frontier_beats_everything_else(pairs: list[tuple[float, float]]) -> None:
+    points = [point(str(row), leak, kept) for row, (leak, kept) in enumerate(pairs)]
+    best = frontier(points)
+    assert best
+    for one in points:
+        assert any(b.leakage.value <= one.leakage.value and b.kept.value >= one.kept.value for b in best)
+
+
+def test_recommendations_follow_the_figures() -> None:
+    lines = recommend([point("cheap", 0.7, 0.99), point("good", 0.3, 0.8)], NONE, None)
+    assert lines[0].startswith("Nothing of retrieval lost: nothing that was measured leaks less")
+    assert "At most 1% of retrieval lost: cheap." in lines[1]
+    assert lines[2] == "At most 5% of retrieval lost: nothing better than cheap."
+    assert "At most 25% of retrieval lost: good. token F1 30.0% [29.0%, 31.0%], exact 15.0%" in lines[4]
+
+
+def test_what_is_within_chance_is_not_recommended() -> None:
+    vague = point("vague", 0.7, 1.0, wide=0.2)
+    assert not helps(vague, NONE)
+    assert all("nothing that was measured" in line for line in recommend([vague], NONE, None))
