@@ -4,8 +4,9 @@
     python benchmarks/ray_cluster.py encode --rows 200000 --corpus corpus.txt.gz --encoder potion --work DIR
 
 Each stage runs the command line as users do: in one process; on two nodes, one of which is killed (raylet and
-workers) when a quarter of the output is there. Then every file is compared. Stages that are done are not repeated, so
-that a run can be split. The model of `invert` is tiny and random: its texts are nonsense, its arithmetic is real.
+workers) when a quarter of the output is there. Then every file is compared. Stages that are done are not
+repeated, so that a run can be split. The model of `invert` is tiny and random: its texts are nonsense, its
+arithmetic is real.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ def rows_once(folder: Path, rows: int) -> None:
     import pyarrow.parquet as parquet
 
     index = np.concatenate(
-        [parquet.read_table(one, columns=["index"])["index"].to_numpy() for one in sorted(folder.glob("*.parquet"))]
+        [
+            parquet.read_table(one, columns=["index"])["index"].to_numpy()
+            for one in sorted(folder.glob("*.parquet"))
+        ]
     )
     assert (index == np.arange(rows)).all(), "a row is missing, twice or out of order"
 
@@ -129,7 +133,16 @@ def main() -> None:
         if not (work / "texts" / "manifest.json").exists():
             source = ["--source", f"en={options.corpus}", "--limit", str(options.rows)]
             alone(["prepare", "collect", *source, "-o", str(work / "texts")])
-        command = ["prepare", "encode", str(work / "texts"), "--encoder", options.encoder, "--seq-len", "32", "-o"]
+        command = [
+            "prepare",
+            "encode",
+            str(work / "texts"),
+            "--encoder",
+            options.encoder,
+            "--seq-len",
+            "32",
+            "-o",
+        ]
         pattern, outputs = "shards/*", [work / "one", work / "two"]
     quarter = max(1, options.rows // (4 * (4096 if options.what == "invert" else 8192)))
     ready = "part-*.json" if options.what == "invert" else "shards/*.json"
@@ -140,7 +153,9 @@ def main() -> None:
     )
     if options.what == "invert":
         rows_once(outputs[1], options.rows)
-    compare(options.what, *outputs, pattern, {"rows": options.rows, "one_process": first, "two_nodes": second})
+    compare(
+        options.what, *outputs, pattern, {"rows": options.rows, "one_process": first, "two_nodes": second}
+    )
 
 
 if __name__ == "__main__":
