@@ -78,7 +78,7 @@ class DatasetInversion:
         self.identity = model_identity(inverter, config, device)
         self.one_file = is_one_file(output)
         self._parts = PartFolder(f"{output}{PARTS}" if self.one_file else output)
-        self._settings = {
+        self.settings = {
             **mine,
             "device": device,
             "config": config.model_dump(mode="json"),
@@ -128,7 +128,7 @@ class DatasetInversion:
         count = min(SAMPLE, self.data.rows)
         jobs = [{"number": None, "start": 0, "count": number} for number in (min(8, count), count)]
         one = self.cluster.model_copy(update={"actors": 1})
-        *_, timed = run_jobs(InvertWorker, self._settings, jobs, one)
+        *_, timed = run_jobs(InvertWorker, self.settings, jobs, one)
         workers = (self.cluster.actors or 1) if self.cluster.on else 1
         return expected(
             self.data.rows, timed["seconds"] / timed["rows"], workers, self.cluster.price_per_hour
@@ -150,7 +150,8 @@ class DatasetInversion:
             if complaint is not None:
                 warn(complaint)
 
-    def _jobs(self) -> list[Job]:
+    def jobs(self) -> list[Job]:
+        """One per part."""
         starts = range(0, self.data.rows, self._size)
         return [
             {"number": number, "start": start, "count": min(self._size, self.data.rows - start)}
@@ -159,7 +160,7 @@ class DatasetInversion:
 
     def _make(self, *, quiet: bool) -> tuple[list[PartRecord], Outcome]:
         """Every part that has no record yet; those that have one are kept."""
-        jobs, done = self._jobs(), self._parts.finished()
+        jobs, done = self.jobs(), self._parts.finished()
         earlier = sum(one.rows for one in done.values())
         missing = [job for job in jobs if job["number"] not in done]
         began = time.perf_counter()
@@ -175,7 +176,7 @@ class DatasetInversion:
         return records, Outcome(self.output, rows, sum(one.failed for one in records), earlier, spent)
 
     def _answers(self, jobs: list[Job], progress: Progress) -> Iterator[PartRecord]:
-        for answer in run_jobs(InvertWorker, self._settings, jobs, self.cluster):
+        for answer in run_jobs(InvertWorker, self.settings, jobs, self.cluster):
             record = PartRecord.model_validate(answer)
             progress.advance(record.rows)
             yield record
