@@ -28,7 +28,6 @@ from unembed.cluster.ray_session import ray_session
 from unembed.cluster.run_jobs import run_jobs
 from unembed.invert_config import InvertConfig
 
-
 WARM = 4  # answers until all actors have loaded their model
 
 
