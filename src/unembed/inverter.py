@@ -231,7 +231,7 @@ class Inverter:
         config = InvertConfig.of(config, fields)
         strategy = make_strategy(config.strategy, config.options)
         if config.lengths is not None:
-            self._check_lengths(config.lengths, vectors)
+            self.check_lengths(config.lengths, vectors)
         return self._stream(vectors, strategy, self._run(strategy, config, encoder, observe))
 
     def _run(
@@ -332,7 +332,8 @@ class Inverter:
         address: str = self.checkpoint.push_to_hub(repo, token=token, private=private)
         return address
 
-    def _check_lengths(self, lengths: int | Sequence[int], vectors: Any) -> None:
+    def check_lengths(self, lengths: int | Sequence[int], vectors: Any = None) -> None:
+        """Raise an error unless this model can write texts of these lengths, one for each of the vectors."""
         if self.fixed_length:
             raise UsageError(
                 "This model ends its texts by itself: lengths cannot be given.",

@@ -46,6 +46,13 @@ def progress_bar(
         yield _RichHandle(bar, bar.add_task(title, total=total, completed=done))
 
 
+def duration(seconds: float) -> str:
+    """A time for people: in seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+
+
 class _RichHandle:
     """One task of a rich progress bar."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,10 +13,32 @@ from unembed.audit.case import Case
 from unembed.decode.result import Inversion
 from unembed.decode.surrogate_ranking import surrogate_cosines
 from unembed.metrics.cosine import cosines
-from unembed.progress import progress_bar
+from unembed.progress import Progress, progress_bar
+
+# What an attacker reads out of each batch of targets, and the seconds for one of them; in the batches' order.
+RecoverAll = Callable[
+    [Attacker, Case, Sequence[Sequence[int]], Progress], Iterator[tuple[Sequence[Inversion], float]]
+]
 
 
-def attack(attacker: Attacker, case: Case, log: AttackLog, *, quiet: bool = True) -> None:
+def recover_here(
+    attacker: Attacker, case: Case, batches: Sequence[Sequence[int]], progress: Progress
+) -> Iterator[tuple[Sequence[Inversion], float]]:
+    """One batch after the other, in this process."""
+    for batch in batches:
+        began = time.perf_counter()
+        found = attacker.recover(case, case.vectors[list(batch)], progress)
+        yield found, (time.perf_counter() - began) / len(batch)
+
+
+def attack(
+    attacker: Attacker,
+    case: Case,
+    log: AttackLog,
+    *,
+    quiet: bool = True,
+    recover: RecoverAll = recover_here,
+) -> None:
     """Append a row for every target that has none."""
     done = {row.target for row in log.of(attacker.name)}
     wanted = attacker.targets(case)
@@ -24,12 +46,9 @@ def attack(attacker: Attacker, case: Case, log: AttackLog, *, quiet: bool = True
     with progress_bar(
         f"Attacker: {attacker.name}", total=len(wanted), unit="vectors", done=len(done), quiet=quiet
     ) as progress:
-        for first in range(0, len(left), attacker.at_once):
-            part = left[first : first + attacker.at_once]
-            vectors = case.vectors[part]  # [n, D]
-            began = time.perf_counter()
-            found = attacker.recover(case, vectors, progress)
-            seconds = (time.perf_counter() - began) / len(part)
+        batches = [left[at : at + attacker.at_once] for at in range(0, len(left), attacker.at_once)]
+        recovered = recover(attacker, case, batches, progress)
+        for part, (found, seconds) in zip(batches, recovered, strict=True):
             log.append(_rows(attacker, case, part, found, seconds))
 
 

@@ -43,6 +43,9 @@ class Attacker(Protocol):
     def targets(self, case: Case) -> list[int]:
         """The rows that he attacks."""
 
+    def options(self, case: Case) -> InvertConfig | None:
+        """How he calls the audit's own model, which anybody could do for him; None: he has one of his own."""
+
     def recover(self, case: Case, vectors: NDArray[np.float32], progress: Progress) -> list[Inversion]:
         """What he reads out of vectors [n, D]."""
 
@@ -59,9 +62,12 @@ class _WithModel:
     def targets(self, case: Case) -> list[int]:
         return list(range(len(case.targets)))
 
+    def options(self, case: Case) -> InvertConfig:
+        return _options(self.how, case)
+
     def recover(self, case: Case, vectors: NDArray[np.float32], progress: Progress) -> list[Inversion]:
         assert case.chosen.inverter is not None
-        return _invert(case.chosen.inverter, vectors, self.how, case.config.seed, progress)
+        return _invert(case.chosen.inverter, vectors, self.options(case), progress)
 
 
 class VectorsOnly(_WithModel):
@@ -115,11 +121,10 @@ class WithEncoder(_WithModel):
     def targets(self, case: Case) -> list[int]:
         return [*case.usual[: case.config.guided_samples], *case.canaries]
 
-    def recover(self, case: Case, vectors: NDArray[np.float32], progress: Progress) -> list[Inversion]:
-        assert case.chosen.inverter is not None
+    def options(self, case: Case) -> InvertConfig:
         options = {"max_encoder_calls": case.config.calls, "keep_on_interrupt": False}
         how = InvertConfig(strategy="guided", options=options, batch_size=GUIDED_BATCH)
-        return _invert(case.chosen.inverter, vectors, how, case.config.seed, progress)
+        return _options(how, case)
 
 
 class WithPairs:
@@ -154,11 +159,14 @@ class WithPairs:
     def targets(self, case: Case) -> list[int]:
         return list(range(len(case.targets)))
 
+    def options(self, case: Case) -> None:
+        return None
+
     def recover(self, case: Case, vectors: NDArray[np.float32], progress: Progress) -> list[Inversion]:
         if self._adapted is None:
             progress.describe("pairs: fitting an adapter")
             self._adapted = self._fit(case)
-        return _invert(self._adapted, vectors, self.how, case.config.seed, progress)
+        return _invert(self._adapted, vectors, _options(self.how, case), progress)
 
     @staticmethod
     def _fit(case: Case) -> Inverter:
@@ -189,10 +197,13 @@ def _pairs(case: Case) -> list[Row]:
     return fitting[: case.config.pairs]
 
 
+def _options(how: InvertConfig, case: Case) -> InvertConfig:
+    return InvertConfig.of(how, {"seed": case.config.seed, "check": False, "bad_vectors": "record"})
+
+
 def _invert(
-    inverter: Inverter, vectors: NDArray[np.float32], how: InvertConfig, seed: int, progress: Progress
+    inverter: Inverter, vectors: NDArray[np.float32], config: InvertConfig, progress: Progress
 ) -> list[Inversion]:
-    config = InvertConfig.of(how, {"seed": seed, "check": False, "bad_vectors": "record"})
     found = []
     for one in inverter.stream(vectors, config):
         found.append(one)

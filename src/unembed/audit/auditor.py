@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unembed.audit.attack import attack
+from unembed.audit.attack import RecoverAll, attack, recover_here
 from unembed.audit.attack_rows import ROWS_NAME, AttackLog
 from unembed.audit.attackers import Attacker, make_attackers
 from unembed.audit.audit_config import AuditConfig
@@ -78,6 +78,7 @@ def audit(
     trust_remote_code: bool = False,
     quiet: bool = True,
     announce: Callable[[str], None] | None = None,
+    recover: RecoverAll = recover_here,
     **fields: Any,
 ) -> AuditReport:
     """Attack a sample of a store's vectors, and write what came back: what `unembed audit` does.
@@ -88,7 +89,7 @@ def audit(
 
     `fields` are those of `AuditConfig`, on top of `config`. The report goes to `output` as HTML, JSON,
     Markdown, JUnit and SARIF. Ctrl-C ends the attacks, not the audit: its report says how far they got, and
-    the same call goes on.
+    the same call goes on. `recover` runs the attackers' inversions: in this process, or on a cluster.
     """
     config = settings_from(AuditConfig, config, fields)
     tell = announce or (lambda text: None)
@@ -97,7 +98,7 @@ def audit(
         plan = opened.plan(config)
         folder = Path(output) if output is not None else default_folder(plan)
         with folder_lock(folder):
-            return _audit(folder, plan, opened, config, quiet=quiet, tell=tell)
+            return _audit(folder, plan, opened, config, quiet=quiet, tell=tell, recover=recover)
     finally:
         opened.store.close()
 
@@ -117,6 +118,7 @@ def _audit(
     *,
     quiet: bool,
     tell: Callable[[str], None],
+    recover: RecoverAll,
 ) -> AuditReport:
     unfinished = folder / UNFINISHED
     settle_plan(unfinished, plan)
@@ -146,7 +148,7 @@ def _audit(
             tell(f"Going on with {folder}: {len(log.rows):,} rows are there.")
         attackers = make_attackers(config.wanted)
         reasons = {one.name: one.obstacle(case) if case.targets else _nothing(case) for one in attackers}
-        ending, error = _run(attackers, reasons, case, log, quiet=quiet)
+        ending, error = _run(attackers, reasons, case, log, quiet=quiet, recover=recover)
         report, rows = summarise_audit(
             case,
             sample,
@@ -171,13 +173,19 @@ def _audit(
 
 
 def _run(
-    attackers: Sequence[Attacker], reasons: dict[str, str | None], case: Case, log: AttackLog, *, quiet: bool
+    attackers: Sequence[Attacker],
+    reasons: dict[str, str | None],
+    case: Case,
+    log: AttackLog,
+    *,
+    quiet: bool,
+    recover: RecoverAll,
 ) -> tuple[Ending, UnembedError | None]:
     """Everybody who is possible, one after the other; what ends them early ends no report."""
     try:
         for attacker in attackers:
             if reasons[attacker.name] is None:
-                attack(attacker, case, log, quiet=quiet)
+                attack(attacker, case, log, quiet=quiet, recover=recover)
     except KeyboardInterrupt:
         return Ending("interrupted", "Interrupted; the same command goes on."), None
     except UnembedError as error:

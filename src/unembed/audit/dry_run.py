@@ -23,7 +23,7 @@ from unembed.audit.sampled_store import LEAST_OTHERS, SampledStore, summary_fiel
 from unembed.audit.which_encoder import choose_model
 from unembed.encoders.registry import find_entry
 from unembed.errors import DataError, UnembedError
-from unembed.progress import SilentProgress
+from unembed.progress import SilentProgress, duration
 from unembed.stores.base import Row, Store
 
 LOOK = 256  # rows that a dry run reads, the first ones of the store
@@ -75,9 +75,9 @@ class Forecast(BaseModel):
                 continue
             price = f", {money(one.dollars)}" if one.dollars is not None else ""
             calls = f", {one.encoder_calls:,} encoder calls" if one.encoder_calls else ""
-            took = "a time not known" if one.seconds is None else f"about {_duration(one.seconds)}"
+            took = "a time not known" if one.seconds is None else f"about {duration(one.seconds)}"
             out.append(f"{one.title}: {one.vectors:,} vectors{calls}{price}, {took}.")
-        return [*out, f"In all about {_duration(self.seconds)}."]
+        return [*out, f"In all about {duration(self.seconds)}."]
 
 
 def forecast(address: str, config: AuditConfig, *, trust_remote_code: bool = False) -> Forecast:
@@ -178,9 +178,3 @@ def _seconds(attacker: Attacker, case: Case, vectors: int) -> float | None:
 
 def _paid(case: Case) -> bool:
     return find_entry(case.chosen.base.checkpoint.config.encoder.name).kind == "api"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unembed.audit.audit_config import AuditConfig
+from unembed.cli.cluster_options import cluster_options, take_cluster
 from unembed.cli.console import json_option, print_json, print_table, say
 from unembed.cli.options import build_config, options_from, trust_option
 from unembed.errors import FindingsError
@@ -34,6 +35,7 @@ Exit code 7: more leaked than --fail-over allows, or than in the --baseline.
 @click.option(
     "--dry-run", is_flag=True, help="Only say what would be read, who attacks, how long and at what cost."
 )
+@cluster_options
 @trust_option
 @click.option(
     "-o",
@@ -51,14 +53,21 @@ def command(
     drawn at random; attackers who have more and more recover their texts; what came back is reported beside
     what could have been guessed. Reports hold no full texts unless --show-texts is given.
     """
+    cluster = take_cluster(typed)
     config = build_config(AuditConfig, typed)
     if dry_run:
         from unembed.audit.dry_run import forecast
 
         _print_forecast(forecast(store, config, trust_remote_code=trust_remote_code), as_json=as_json)
         return
+    from unembed.audit.attack import RecoverAll, recover_here
     from unembed.audit.auditor import audit
 
+    recover: RecoverAll = recover_here
+    if cluster.on is not None:
+        from unembed.cluster.attack_on_cluster import ClusterRecovery
+
+        recover = ClusterRecovery(cluster, config.model, trust_remote_code=trust_remote_code)
     report = audit(
         store,
         output,
@@ -66,6 +75,7 @@ def command(
         trust_remote_code=trust_remote_code,
         quiet=as_json,
         announce=None if as_json else say,
+        recover=recover,
     )
     _print(report, as_json=as_json)
     if report.status == "interrupted":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unembed.cli.cluster_options import cluster_options, take_cluster
 from unembed.cli.console import json_option, say
 from unembed.cli.options import build_config, options_from, trust_option
 from unembed.errors import DataError
@@ -47,9 +48,11 @@ Examples:
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option(
     "-e", "--embedding", metavar="FILE",
-    help="Vectors: .npy, .npz, Parquet, JSON lines, safetensors, a FAISS index; '-' for JSON lines on stdin.",
+    help="Vectors: .npy, .npz, Parquet, JSON lines, safetensors, a FAISS index; '-' for JSON lines on stdin; "
+    "or a dataset: a folder of such files, or an address such as s3://bucket/folder.",
 )  # fmt: skip
 @click.option("--field", help="Array, column or key that holds the vectors, where there are several.")
+@click.option("--id-field", help="Dataset: column or key of ids that the results are to carry.")
 @click.option(
     "-m",
     "--model",
@@ -76,9 +79,16 @@ Examples:
 @click.option(
     "--watch", is_flag=True, help="Show every denoising step, or every nearer text of a guided search."
 )
+@cluster_options
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
-    help="Write .jsonl or .parquet; run the same command again to resume.",
+    "--part-rows", type=click.IntRange(min=1), default=4096, show_default=True,
+    help="Dataset: rows of a part; what a killed worker has to do again.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Dataset: only say how long it would take, and at what cost.")
+@click.option(
+    "-o", "--output",
+    help="Write .jsonl or .parquet; of a dataset also a folder of Parquet parts, or its address. Run the "
+    "same command again to resume.",
 )  # fmt: skip
 @json_option
 def command(
@@ -90,7 +100,10 @@ def command(
     device: str,
     trust_remote_code: bool,
     watch: bool,
-    output: Path | None,
+    id_field: str | None,
+    part_rows: int,
+    dry_run: bool,
+    output: str | None,
     as_json: bool,
     **typed: Any,
 ) -> None:
@@ -106,7 +119,21 @@ def command(
         raise click.UsageError("Give either a TEXT or --embedding FILE.", ctx)
     if output is not None and embedding is None:
         raise click.UsageError("--output needs --embedding FILE.", ctx)
+    cluster = take_cluster(typed)
     config = _config(lengths, watch, typed)
+    if embedding is not None:
+        from unembed.cli.invert_dataset import DatasetOptions, invert_dataset, is_for_dataset
+
+        asked = DatasetOptions(cluster, id_field, part_rows, dry_run)
+        if is_for_dataset(embedding, output, asked):
+            more = {"model": model, "device": device, "field": field, "trust_remote_code": trust_remote_code}
+            done, failed = invert_dataset(
+                embedding, output, config, asked, warn=_warn, as_json=as_json, **more
+            )
+            _end(done, failed)
+            return
+    if cluster.on is not None or dry_run or id_field is not None:
+        raise click.UsageError("--on, --dry-run and --id-field need --embedding and --output.", ctx)
     from unembed.cli.search_bar import noticing_interrupts
     from unembed.inverter import Inverter
     from unembed.strategies import make_strategy
@@ -123,7 +150,7 @@ def command(
         if texts:
             _round_trip(inverter, texts, config, interrupts, watch=watch, as_json=as_json)
         elif output is not None:
-            _to_file(inverter, str(embedding), field, output, config, as_json=as_json)
+            _to_file(inverter, str(embedding), field, Path(output), config, as_json=as_json)
         else:
             _to_stdout(inverter, str(embedding), field, config, watch=watch, as_json=as_json)
 
@@ -181,13 +208,17 @@ def _warnings_on_stderr() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if issubclass(category, PlausibilityWarning):
-                say(click.style("Warning: ", fg="yellow", bold=True) + str(message))
+                _warn(str(message))
             else:
                 shown(message, category, *rest, **more)
 
         warnings.simplefilter("always", PlausibilityWarning)
         warnings.showwarning = show
         yield
+
+
+def _warn(message: str) -> None:
+    say(click.style("Warning: ", fg="yellow", bold=True) + message)
 
 
 def _round_trip(

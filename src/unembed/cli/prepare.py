@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unembed.cli.cluster_options import cluster_options, take_cluster
 from unembed.cli.console import json_option, print_json, print_table, say
 from unembed.cli.options import Function, build_config, options_from, trust_option
+from unembed.cluster.cluster_config import ClusterConfig
 from unembed.data.config import CollectConfig, EncodeConfig, PrepareConfig
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def _collect_options(function: Function) -> Function:
 
 def _encode_options(function: Function) -> Function:
     for option in (
+        cluster_options,
         trust_option,
         click.option("--device", help="Where the encoder runs: cpu, cuda, mps.  [default: the encoder's]"),
         options_from(EncodeConfig),
@@ -76,23 +79,15 @@ def command(
             raise click.UsageError(f"Put the options after '{name}': unembed prepare {name} ...", ctx)
         return
     from unembed.data.collect import collect as run_collect
-    from unembed.data.encode import encode as run_encode
     from unembed.data.verify import TEXTS
 
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output': the folder to write.", ctx)
+    cluster = take_cluster(typed)
     settings = build_config(PrepareConfig, _given(typed), file=config)
     texts = run_collect(settings.collect(), output / TEXTS, quiet=as_json)
     say(f"Collected {len(texts):,} texts in {output / TEXTS}.")
-    data = run_encode(
-        settings.encode(),
-        output / TEXTS,
-        output,
-        device=device,
-        trust_remote_code=trust_remote_code,
-        quiet=as_json,
-    )
-    _print_prepared(data, as_json=as_json)
+    _encode(settings.encode(), output / TEXTS, output, cluster, device, trust_remote_code, as_json=as_json)
 
 
 @command.command(
@@ -129,16 +124,31 @@ def encode(
     **typed: Any,
 ) -> None:
     """Stage 2: tokenise and encode the collected TEXTS into shards."""
+    cluster = take_cluster(typed)
+    settings = build_config(EncodeConfig, typed, file=config)
+    _encode(settings, texts, output, cluster, device, trust_remote_code, as_json=as_json)
+
+
+def _encode(
+    settings: EncodeConfig,
+    texts: Path,
+    output: Path,
+    cluster: ClusterConfig,
+    device: str | None,
+    trust_remote_code: bool,
+    *,
+    as_json: bool,
+) -> None:
+    """Stage 2, by this process or by a cluster's workers."""
     from unembed.data.encode import encode as run_encode
 
-    settings = build_config(EncodeConfig, typed, file=config)
+    make = None
+    if cluster.on is not None:
+        from unembed.cluster.encode_shards import ClusterShards
+
+        make = ClusterShards(cluster, device=device, trust_remote_code=trust_remote_code)
     data = run_encode(
-        settings,
-        texts,
-        output,
-        device=device,
-        trust_remote_code=trust_remote_code,
-        quiet=as_json,
+        settings, texts, output, device=device, trust_remote_code=trust_remote_code, quiet=as_json, make=make
     )
     _print_prepared(data, as_json=as_json)
 

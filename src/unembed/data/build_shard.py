@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from unembed.data.align import Aligned, align
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import EncodeConfig
-from unembed.data.keyset import KeySet
 from unembed.data.normalise import text_keys
 from unembed.data.split import SPLITS, split_labels
 from unembed.data.target_tokenizer import ENCODERS_OWN, pad_id, plain_copy, vocabulary_size
@@ -24,6 +23,9 @@ from unembed.progress import Progress
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+Keys = NDArray[np.uint64]
+FirstSeen = Callable[[Keys], NDArray[np.bool_]]
 
 # Texts handed to the encoder at once: enough for it to form full batches of equal length.
 WINDOW = 1024
@@ -80,15 +82,16 @@ def build_shard(
     name: str,
     block: Sequence[tuple[str, str]],
     start: int,
-    seen: KeySet,
+    first_seen: FirstSeen,
     progress: Progress,
 ) -> BuiltShard:
-    """The shard of `block`, whose first text is number `start` of the collection."""
+    """The shard of `block`, whose first text is number `start` of the collection.
+
+    `first_seen` says which of the keys no earlier text had.
+    """
     config = context.config
-    samples = align(context.tokenizer, [text for text, _ in block], seq_len=config.seq_len)
-    kept, dropped = _keep(context, samples)
-    keys = text_keys([samples[index].text for index in kept])
-    new = seen.add(keys)
+    samples, kept, dropped, keys = _read(context, block)
+    new = first_seen(keys)
     if duplicates := len(kept) - int(new.sum()):
         dropped["duplicate"] += duplicates
     labels = split_labels(keys, validation_share=config.validation_share, test_share=config.test_share)
@@ -119,6 +122,20 @@ def build_shard(
         "realigned": sum(sample.realigned for sample in chosen),
     }
     return BuiltShard(arrays, record)
+
+
+def block_keys(context: EncodeContext, block: Sequence[tuple[str, str]]) -> Keys:  # [n]
+    """The keys of a block's texts that pass the filters: what `build_shard` asks `first_seen` about."""
+    return _read(context, block)[3]
+
+
+def _read(
+    context: EncodeContext, block: Sequence[tuple[str, str]]
+) -> tuple[list[Aligned], list[int], Counter[str], Keys]:
+    """The block's samples, which of them are kept, why the others are not, and the keys of those that are."""
+    samples = align(context.tokenizer, [text for text, _ in block], seq_len=context.config.seq_len)
+    kept, dropped = _keep(context, samples)
+    return samples, kept, dropped, text_keys([samples[index].text for index in kept])
 
 
 def _by_split(labels: NDArray[np.uint8]) -> dict[str, int]:

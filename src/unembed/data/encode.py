@@ -8,10 +8,12 @@ are missing, and they are the ones that an uninterrupted run would have made.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unembed.data.build_shard import EncodeContext, build_shard
+from unembed.data.build_shard import EncodeContext, FirstSeen, build_shard
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import EncodeConfig
 from unembed.data.keyset import KeySet
@@ -30,7 +32,7 @@ from unembed.data.split import SPLITS
 from unembed.data.target_tokenizer import choose_tokenizer
 from unembed.encoders.base import Encoder
 from unembed.errors import DataError
-from unembed.progress import progress_bar
+from unembed.progress import Progress, progress_bar
 from unembed.storage import atomic_write, digest_bytes, folder_lock, settle_plan
 from unembed.text import SPACING_VERSION
 
@@ -44,11 +46,13 @@ def encode(
     device: str | None = None,
     trust_remote_code: bool = False,
     quiet: bool = True,
+    make: MakeShards | None = None,
 ) -> PreparedData:
     """Encode the collected `texts` into `output`, or resume an encoding that was interrupted.
 
     An `encoder` that is given stands in for the one that the configuration names. A folder that was
-    started with another encoder, tokenizer, text or setting is refused (MismatchError).
+    started with another encoder, tokenizer, text or setting is refused (MismatchError). `make` makes the
+    missing shards: one after the other in this process, unless something else is given.
     """
     collected = CollectedTexts.open(texts)
     if encoder is None:
@@ -60,7 +64,7 @@ def encode(
     with folder_lock(output):
         settle_plan(output, _plan(config, encoder, digest_bytes(tokenizer_json), collected))
         _write_once(output / TOKENIZER_NAME, tokenizer_json)
-        shards = _make_shards(context, collected, output, quiet=quiet)
+        shards = _all_shards(ShardWork(context, collected, output), make or shards_here, quiet=quiet)
         manifest = _manifest(context, collected, shards, tokenizer_json)
         if not (output / MANIFEST_NAME).exists():
             write_manifest(output, manifest)
@@ -91,28 +95,54 @@ def _plan(
     }
 
 
-def _make_shards(
-    context: EncodeContext, texts: CollectedTexts, output: Path, *, quiet: bool
-) -> list[ShardEntry]:
-    size = context.config.shard_size
-    names = [shard_name(index) for index in range(-(-len(texts) // size))]
-    entries = [finished_shard(output, name) for name in names]
+@dataclass(frozen=True)
+class ShardWork:
+    """Shards to make: of which texts, how, and where."""
+
+    context: EncodeContext
+    texts: CollectedTexts
+    output: Path
+
+    @property
+    def names(self) -> list[str]:
+        return [shard_name(index) for index in range(-(-len(self.texts) // self.context.config.shard_size))]
+
+    def block(self, index: int) -> tuple[list[tuple[str, str]], int]:
+        """The texts of a shard, and the number of the first."""
+        size = self.context.config.shard_size
+        return self.texts.read(index * size, size), index * size
+
+    def make(self, index: int, first_seen: FirstSeen, progress: Progress) -> ShardEntry:
+        """Build one shard and write it."""
+        block, start = self.block(index)
+        name = shard_name(index)
+        built = build_shard(self.context, name, block, start, first_seen, progress)
+        return write_shard(self.output, name, built.arrays, **built.record)
+
+
+# Given the work and the shards that are there (None: missing), the shards that are all there.
+MakeShards = Callable[[ShardWork, list[ShardEntry | None], Progress], list[ShardEntry]]
+
+
+def shards_here(work: ShardWork, entries: list[ShardEntry | None], progress: Progress) -> list[ShardEntry]:
+    """One shard after the other; of each the keys are remembered, for duplicates."""
+    seen = KeySet()
+    shards = []
+    for index, finished in enumerate(entries):
+        if finished:
+            seen.add(shard_keys(work.output, finished))
+        shards.append(finished or work.make(index, seen.add, progress))
+    return shards
+
+
+def _all_shards(work: ShardWork, make: MakeShards, *, quiet: bool) -> list[ShardEntry]:
+    entries = [finished_shard(work.output, name) for name in work.names]
     done = sum(entry.texts for entry in entries if entry)
     if None in entries:
         # What is not whole must not look whole.
-        (output / MANIFEST_NAME).unlink(missing_ok=True)
-    seen = KeySet()
-    shards = []
-    with progress_bar("Encoding", total=len(texts), unit="texts", done=done, quiet=quiet) as progress:
-        for index, (name, finished) in enumerate(zip(names, entries, strict=True)):
-            if finished:
-                seen.add(shard_keys(output, finished))
-                shards.append(finished)
-                continue
-            start = index * size
-            built = build_shard(context, name, texts.read(start, size), start, seen, progress)
-            shards.append(write_shard(output, name, built.arrays, **built.record))
-    return shards
+        (work.output / MANIFEST_NAME).unlink(missing_ok=True)
+    with progress_bar("Encoding", total=len(work.texts), unit="texts", done=done, quiet=quiet) as progress:
+        return make(work, entries, progress)
 
 
 def _manifest(

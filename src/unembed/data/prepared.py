@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENIZER_NAME = "tokenizer.json"
+MAPPED = 512  # arrays of shards that a process maps at a time; those used longest ago are let go
 
 
 class PreparedData:
@@ -70,12 +72,17 @@ class Split:
         self._ends = np.cumsum(counts, dtype=np.int64)  # [shards]
         # Where this split's rows begin in each shard.
         self._rows = [_first_row(shard, name) for shard in self._shards]
-        self._arrays: dict[tuple[int, str], NDArray[Any]] = {}
+        self._arrays: OrderedDict[tuple[int, str], NDArray[Any]] = OrderedDict()
         self._columns: dict[str, NDArray[Any]] = {}
         self.lengths: NDArray[np.uint16] = self._column("lengths")  # [N]
 
     def __len__(self) -> int:
         return len(self.lengths)
+
+    @property
+    def dimension(self) -> int:
+        """Of its vectors."""
+        return self._data.manifest.encoder.dimension
 
     def tokens(self, indices: ArrayLike) -> NDArray[np.int64]:  # [n, L]
         """Token ids of the samples, padded to the longest among them."""
@@ -146,10 +153,14 @@ class Split:
             yield where, chosen[where] - before + self._rows[shard], self._array(shard, array)
 
     def _array(self, shard: int, array: str) -> NDArray[Any]:
-        """A shard's array, mapped on first use."""
-        if (shard, array) not in self._arrays:
-            self._arrays[shard, array] = _load(self._data.folder, self._shards[shard], array, mapped=True)
-        return self._arrays[shard, array]
+        """A shard's array, mapped on first use, and again where too many others were used since."""
+        key = (shard, array)
+        if key not in self._arrays:
+            self._arrays[key] = _load(self._data.folder, self._shards[shard], array, mapped=True)
+            if len(self._arrays) > MAPPED:
+                self._arrays.popitem(last=False)
+        self._arrays.move_to_end(key)
+        return self._arrays[key]
 
     def _whole(self, shard: int, array: str) -> NDArray[Any]:
         """This split's rows of a small array, in memory."""

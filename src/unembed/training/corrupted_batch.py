@@ -1,13 +1,14 @@
 """From a step's indices to tensors: entries, corruption and weights, drawn for the joint batch.
 
-Every process draws the whole step and keeps its own rows. Many processes thus give exactly the
-gradient that one would, and a resumed run meets exactly the masks that it would have met.
+Every process draws the whole step and keeps its own rows; vectors, by far the largest part of the data, are
+read of its own rows only. Many processes thus give exactly the gradient that one would, and a resumed run
+meets exactly the masks that it would have met, whatever the number of processes is now.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -30,6 +31,11 @@ class Rank:
 
     index: int = 0
     count: int = 1
+
+    @property
+    def rows(self) -> slice:
+        """Its rows of a joint batch."""
+        return slice(self.index, None, self.count)
 
 
 ALONE = Rank()
@@ -109,7 +115,7 @@ class BatchMaker:
     def __call__(self, step: int, indices: list[NDArray[np.int64]], rank: Rank = ALONE) -> CorruptedBatch:
         generator = torch.Generator().manual_seed(mix_seed(self._config.seed, step))
         heads = self._heads(generator, rank)
-        drawn = [self._corrupted(group, generator) for group in indices]
+        drawn = [self._corrupted(group, generator, rank) for group in indices]
         self._weigh(drawn, rank)
         groups = [_own_rows(group, rank) for group in drawn]
         candidates = None
@@ -119,7 +125,7 @@ class BatchMaker:
             candidates = self._draw(torch.cat(present), generator)
         return CorruptedBatch(groups, None if heads is None else _own_rows(heads, rank), candidates)
 
-    def _corrupted(self, indices: NDArray[np.int64], generator: torch.Generator) -> Group:
+    def _corrupted(self, indices: NDArray[np.int64], generator: torch.Generator, rank: Rank) -> Group:
         lengths = self._texts.lengths[indices]  # [B]
         entries = self._vocabulary.encode(self._texts.tokens(indices))  # [B, L]
         if self._vocabulary.fixed_length:
@@ -139,7 +145,7 @@ class BatchMaker:
             masked=masked,
             t=t,
             lengths=torch.from_numpy(lengths),
-            vectors=self._vectors(indices, generator),
+            vectors=self._vectors(indices, generator, rank),
             dropped=dropped,
             scale=bound_weights(self._schedule.weight(t), any_masked, size_each),
             share=torch.ones(len(indices)),
@@ -167,23 +173,25 @@ class BatchMaker:
             entries = self._vocabulary.close(entries, lengths, self._config.max_length)
             real = np.ones_like(entries, dtype=bool)
         return HeadBatch(
-            vectors=self._vectors(chosen, generator),
+            vectors=self._vectors(chosen, generator, rank),
             lengths=torch.from_numpy(lengths),
             entries=torch.from_numpy(entries),
             real=torch.from_numpy(real),
             share=torch.full((len(chosen),), rank.count / len(chosen)),
         )
 
-    def _vectors(self, indices: NDArray[np.int64], generator: torch.Generator) -> Tensor:
-        """The texts' vectors, a share of them blurred.  # [B, vector_dim]"""
-        vectors = torch.from_numpy(self._texts.vectors(indices))
+    def _vectors(self, indices: NDArray[np.int64], generator: torch.Generator, rank: Rank) -> Tensor:
+        """This process's vectors, a share of them blurred; no others are read.  # [b, vector_dim]"""
+        own, count = rank.rows, len(indices)
+        vectors = torch.from_numpy(self._texts.vectors(indices[own]))
         if self._wiener is None or not self._config.vector_noise:
             return vectors
-        blurred = torch.rand(len(vectors), generator=generator) < self._config.vector_noise  # [B]
-        octaves = torch.rand(len(vectors), generator=generator) * math.log(MOST_BLUR / LEAST_BLUR)  # [B]
-        sigma = self._wiener.spread * LEAST_BLUR * octaves.exp()  # [B]
-        noise = torch.randn(vectors.shape, generator=generator)  # [B, vector_dim]
-        guess = self._wiener(vectors + sigma[:, None] * noise, sigma)  # [B, vector_dim]
+        # Drawn for all rows, as every process must.
+        blurred = torch.rand(count, generator=generator)[own] < self._config.vector_noise  # [b]
+        octaves = torch.rand(count, generator=generator)[own] * math.log(MOST_BLUR / LEAST_BLUR)  # [b]
+        sigma = self._wiener.spread * LEAST_BLUR * octaves.exp()  # [b]
+        noise = torch.randn((count, vectors.shape[1]), generator=generator)[own]  # [b, vector_dim]
+        guess = self._wiener(vectors + sigma[:, None] * noise, sigma)  # [b, vector_dim]
         return torch.where(blurred[:, None], guess, vectors)
 
     def _any_texts(self, size: int, generator: torch.Generator) -> NDArray[np.int64]:
@@ -196,10 +204,9 @@ class BatchMaker:
 
 
 def _own_rows(part: Group | HeadBatch, rank: Rank):  # type: ignore[no-untyped-def]
-    if rank.count == 1:
-        return part
-    rows = slice(rank.index, None, rank.count)
-    return type(part)(**{field.name: getattr(part, field.name)[rows] for field in fields(part)})
+    """What was drawn for all rows, of this process's rows; its vectors are those already."""
+    drawn = [field.name for field in fields(part) if field.name != "vectors"]
+    return replace(part, **{name: getattr(part, name)[rank.rows] for name in drawn})
 
 
 def _moved(part: Group | HeadBatch, device: torch.device):  # type: ignore[no-untyped-def]

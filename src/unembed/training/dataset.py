@@ -76,10 +76,9 @@ class TrainingTexts:
 
     def vectors(self, indices: NDArray[np.int64]) -> NDArray[np.float32]:  # [n, D]
         """The vectors to invert."""
-        parts = [(index, split.vectors(rows)) for index, (split, rows) in self._parts(indices)]
-        out = np.empty((len(indices), parts[0][1].shape[1]), dtype=np.float32)
-        for index, vectors in parts:
-            out[index] = vectors
+        out = np.empty((len(indices), self._splits[0].dimension), dtype=np.float32)
+        for index, (split, rows) in self._parts(indices):
+            out[index] = split.vectors(rows)
         return out
 
     def texts(self, indices: NDArray[np.int64]) -> list[str]:

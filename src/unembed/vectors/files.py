@@ -79,7 +79,7 @@ def open_vectors(source: str | Path, *, field: str | None = None) -> VectorFile:
         reader = streamed.Parquet(path, field)
     else:
         reader = streamed.JsonLines(path, field)
-    return VectorFile(str(path), reader, _identity(path))
+    return VectorFile(str(path), reader, file_identity(path))
 
 
 def existing_file(source: str | Path, *, any_suffix: bool = False) -> Path:
@@ -102,7 +102,7 @@ def existing_file(source: str | Path, *, any_suffix: bool = False) -> Path:
     return path
 
 
-def _identity(path: Path) -> str:
+def file_identity(path: Path) -> str:
     """Size and both ends: enough to notice another file, without reading a million vectors."""
     size = path.stat().st_size
     with path.open("rb") as file:

@@ -11,9 +11,8 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -22,10 +21,10 @@ from unembed.decode.result import Inversion
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.extras import require
 from unembed.storage import atomic_write, file_lock, read_json, write_json
+from unembed.vectors.result_table import write_table
 
 JSON_LINES, PARQUET = (".jsonl", ".ndjson"), (".parquet", ".pq")
 FLUSH_EVERY = 256
-_ROW_GROUP = 8192
 _FAILED = re.compile(rb'\{"index": \d+, "error": ')  # how the row of a failed vector begins
 
 
@@ -122,6 +121,15 @@ class ResultFile:
             self._file.flush()
             os.fsync(self._file.fileno())
 
+    def gather(self, parts: Iterable[bytes], failed: int) -> None:
+        """Take the rows from parts that others wrote, in the order of the vectors, instead of `write`."""
+        assert self._file is not None
+        self._file.truncate(0)
+        self.done, self.failed = 0, failed
+        for part in parts:
+            self._file.write(part)
+            self.done += part.count(b"\n")
+
     def finish(self) -> None:
         """Turn the rows into the output: every vector has one."""
         assert self._file is not None
@@ -178,28 +186,8 @@ class ResultFile:
         return counts
 
     def _write_parquet(self) -> None:
-        arrow = require("pyarrow", extra="parquet", purpose="Writing Parquet")
-        parquet = require("pyarrow.parquet", extra="parquet", purpose="Writing Parquet")
-        tokens = arrow.list_(arrow.int32())
-        other = arrow.struct([("text", arrow.string()), ("tokens", tokens), ("score", arrow.float64())])
-        schema = arrow.schema(
-            [
-                ("index", arrow.int64()),
-                ("text", arrow.string()),
-                ("tokens", tokens),
-                ("score", arrow.float64()),
-                ("forward_passes", arrow.int32()),
-                ("length_known", arrow.bool_()),
-                ("alternatives", arrow.list_(other)),
-                ("encoder_calls", arrow.int32()),
-                ("cosine", arrow.float64()),
-                ("error", arrow.string()),
-            ]
-        )
-        with atomic_write(self.output) as file, parquet.ParquetWriter(file, schema) as writer:
-            rows = self._rows()
-            while block := list(islice(rows, _ROW_GROUP)):
-                writer.write_table(arrow.Table.from_pylist(block, schema=schema))
+        with atomic_write(self.output) as file:
+            write_table(file, self._rows())
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with self._rows_path.open("rb") as file:

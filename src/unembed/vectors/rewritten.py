@@ -175,7 +175,7 @@ def _write_safetensors(opened: VectorFile, change: _Counted, file: IO[bytes], fi
 def _write_json(opened: VectorFile, change: _Counted, file: IO[bytes], field: str | None) -> int:
     reader = opened.reader
     assert isinstance(reader, JsonLines)
-    with reader.open() as lines:
+    with reader.opened() as lines:
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
         width: int | None = None
         while some := list(islice(numbered, BLOCK)):
@@ -208,7 +208,7 @@ def _write_parquet(opened: VectorFile, change: _Counted, file: IO[bytes], field:
     reader = opened.reader
     assert isinstance(reader, Parquet)
     writer = None
-    with reader.open() as source:
+    with reader.opened() as source:
         column = reader.column(source.schema_arrow)
         place = source.schema_arrow.get_field_index(column)
         fixed = arrow.types.is_fixed_size_list(source.schema_arrow.field(column).type)

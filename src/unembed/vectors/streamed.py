@@ -6,7 +6,7 @@ import gzip
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from unembed.errors import DataError, UsageError
 from unembed.extras import require
 from unembed.vectors.arrays import Floats, as_floats
 from unembed.vectors.random_access import choose
+from unembed.vectors.remote_path import Location
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -26,13 +27,13 @@ _GZIP_MAGIC = b"\x1f\x8b"
 class JsonLines:
     """One vector per line: a list of numbers, or an object with such a list in one of its fields."""
 
-    path: Path | None  # None is standard input
+    path: Location | None  # None is standard input
     field: str | None
 
     def count(self) -> int | None:
         if self.path is None:
             return None
-        with self.open() as file:
+        with self.opened() as file:
             return sum(1 for line in file if line.strip())
 
     def blocks(self, start: int, size: int) -> Iterator[Floats]:
@@ -45,7 +46,7 @@ class JsonLines:
     def _vectors(self, start: int) -> Iterator[Floats]:
         where = "standard input" if self.path is None else str(self.path)
         row, width, missing = 0, 0, 0  # `missing`: vectors that are null before the first that is not
-        with self.open() as file:
+        with self.opened() as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
@@ -97,30 +98,33 @@ class JsonLines:
         lists = [name for name, value in record.items() if isinstance(value, list)]
         return choose(lists or list(record), None, where, "field")
 
-    def open(self) -> AbstractContextManager[IO[bytes]]:
-        """The lines, unpacked where the file is gzipped."""
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The file's lines, unzipped."""
         if self.path is None:
-            return nullcontext(sys.stdin.buffer)  # not ours to close
-        with self.path.open("rb") as handle:
-            zipped = handle.read(2) == _GZIP_MAGIC
-        return cast("IO[bytes]", gzip.GzipFile(self.path)) if zipped else self.path.open("rb")
+            yield sys.stdin.buffer  # not ours to close
+            return
+        with self.path.open("rb") as file:
+            zipped = file.read(2) == _GZIP_MAGIC
+            file.seek(0)
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if zipped else file
 
 
 @dataclass(frozen=True)
 class Parquet:
     """A column of lists of numbers; lists of fixed size as well."""
 
-    path: Path
+    path: Location
     field: str | None
 
     def count(self) -> int:
-        with self.open() as file:
+        with self.opened() as file:
             return int(file.metadata.num_rows)
 
     def blocks(self, start: int, size: int) -> Iterator[Floats]:
-        with self.open() as file:
+        with self.opened() as file:
             column = self.column(file.schema_arrow)
-            groups, skip = self._groups(file.metadata, start)
+            groups, skip = self.groups(file.metadata, start)
             row, width = start - skip, 0
             for batch in parquet_batches(file, size, groups, [column]):
                 values = batch.column(0)
@@ -137,7 +141,7 @@ class Parquet:
 
     def _width(self, column: str) -> int:
         """The dimension of the first vector that there is."""
-        with self.open() as file:
+        with self.opened() as file:
             for batch in file.iter_batches(columns=[column]):
                 values = batch.column(0).drop_null()
                 if len(values):
@@ -178,7 +182,7 @@ class Parquet:
             )
         return choose(lists, self.field, str(self.path), "column of lists")
 
-    def _groups(self, metadata: Any, start: int) -> tuple[list[int], int]:
+    def groups(self, metadata: Any, start: int) -> tuple[list[int], int]:
         """The row groups from `start` on, and how many rows of the first are before it."""
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         first = 0
@@ -188,14 +192,17 @@ class Parquet:
         return list(range(first, len(sizes))), start if first < len(sizes) else 0
 
     @contextmanager
-    def open(self) -> Iterator[Any]:
+    def opened(self) -> Iterator[Any]:
         """The file, as pyarrow opens it."""
         parquet = require("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
         from pyarrow.lib import ArrowException
 
         try:
-            with parquet.ParquetFile(self.path) as file:
-                yield file
+            # A local file is mapped by its name; a remote one is read in pieces.
+            with ExitStack() as stack:
+                local = isinstance(self.path, Path)
+                source = self.path if local else stack.enter_context(self.path.open("rb"))
+                yield stack.enter_context(parquet.ParquetFile(source))
         except (ArrowException, OSError) as error:
             raise DataError(f"{self.path} cannot be read as Parquet: {error}") from error
 
