@@ -22,7 +22,7 @@ from qdrant_over_http import QdrantOverHttp
 from servers import PASSWORD
 
 from unembed import Inverter
-from unembed.audit import AuditReport, audit, auditor
+from unembed.audit import AuditReport, audit, auditor, public_texts
 from unembed.canaries import Canary, make_canaries, write_canaries
 from unembed.errors import DataError, UnavailableError
 from unembed.stores import connection
@@ -72,9 +72,11 @@ def filled(memory_folder: Path, messages: Content) -> Iterator[Stores]:
 
 
 @pytest.fixture(autouse=True)
-def _loaded_once(bundled: Inverter, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every audit here has the same model; loading it would take longer than the audit."""
+def _quickly(bundled: Inverter, memory_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every audit here has the same model: loading it, or embedding thousands of texts, would take longer."""
     monkeypatch.setattr(auditor.Inverter, "from_pretrained", lambda *_, **__: bundled)
+    monkeypatch.setattr(public_texts, "COUNT", 40)
+    monkeypatch.setenv("UNEMBED_HOME", str(memory_folder))
 
 
 def run(address: str, folder: Path, canaries: list[Canary], **settings: Any) -> AuditReport:

@@ -14,9 +14,8 @@ _LEGEND = (
     'style="width:1.4rem;height:.8rem;background:var(--bad);border-radius:2px"></i>came back'
     '</span><span><i style="width:1.4rem;height:2px;background:var(--ink);vertical-align:.25em"></i>95 % '
     "interval</span>"
-    '<span><i style="width:4px;height:1rem;background:var(--floor)"></i>floors: the same with another row\'s '
-    "vector; "
-    "nearest other text of the collection</span></p>"
+    '<span><i style="width:4px;height:1rem;background:var(--floor)"></i>floors, guessed without the row\'s '
+    "vector: with another row's vector, by the nearest other text, by the nearest public sentence</span></p>"
 )
 
 

@@ -113,8 +113,9 @@ def methods(case: Case) -> tuple[str, ...]:
         "of words that two texts have in common, whatever their order.",
         "Intervals are 95 % bootstrap intervals over rows; where nothing or everything came back, the "
         "exact bound.",
-        "Floors: the same attacker given another row's vector, and the nearest other text of the "
-        "collection. Only what lies above the higher floor counts as leaked.",
+        "Floors: the same attacker given another row's vector, the nearest other text of the collection, "
+        "and, where the encoder is at hand, the nearest of some thousand public sentences. Only what lies "
+        "above the highest floor counts as leaked.",
     ]
     if case.with_texts:
         out.append(

@@ -29,6 +29,7 @@ from unembed.audit.gate import judge
 from unembed.audit.long_chunks import read_long
 from unembed.audit.personal_data import PersonalData
 from unembed.audit.prices import TOKENS, dollars
+from unembed.audit.public_texts import public_texts
 from unembed.audit.sampled_store import SampledStore
 from unembed.audit.sentences import IDENTIFIERS, headline, limits, methods, next_steps
 from unembed.version import __version__
@@ -57,12 +58,15 @@ def summarise_audit(
     """The report, and the rows as they stay: measured, and without texts unless they were asked for."""
     config, chosen = case.config, case.chosen
     personal = PersonalData(case, quiet=quiet)
+    public = None
+    if case.with_texts and log.rows and chosen.local_encoder is not None:
+        public = public_texts(chosen.local_encoder, quiet=quiet)
     results: list[AttackerResult] = []
     examples: dict[str, tuple[Example, ...]] = {}
     left: list[AttackRow] = []
     for attacker in attackers:
         rows, reason = log.of(attacker.name), reasons[attacker.name]
-        found = find(case, rows, personal.entities)
+        found = find(case, rows, personal.entities, public)
         examples[attacker.name] = choose_examples(case, rows, found.statistics)
         left += [_finished(case, row, found.statistics[row.target]) for row in rows]
         results.append(
