@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,11 @@ def test_a_complete_audit_leaves_figures_and_no_texts(
         "rows.jsonl",
     }
     found = rows(tmp_path / "out")
-    assert len(found) == 12
+    assert Counter(one["attacker"] for one in found) == {
+        "vectors": 12,
+        "beginning": 12,
+        "beginning-floor": 12,
+    }
     assert all(one["recovered"] is None and one["original"] is None for one in found)
     assert all({"exact", "f1"} <= set(one["statistics"]) for one in found)
 

@@ -82,7 +82,7 @@ class Floor(Frozen):
 class Measure(Frozen):
     """One rate, the floors beside it, and how far it is above the highest one."""
 
-    name: Literal["exact", "f1", "pii", "canary"]
+    name: Literal["exact", "f1", "words", "pii", "canary"]
     label: str
     figure: Figure
     floors: tuple[Floor, ...] = ()
@@ -155,6 +155,17 @@ class LongChunks(Frozen):
     names_found: int | None = Field(None, description="Names whose words are all among the likeliest 50.")
     names: int | None = None
     note: str
+
+
+class Completion(Frozen):
+    """What somebody gets of the rest who knows the first words of a text, beside the same without its
+    vector.
+    """
+
+    long: bool = Field(description="Whether these are the texts that are longer than the model writes.")
+    n: int
+    given: float = Field(description="First words that he was given, on average.")
+    measures: tuple[Measure, ...] = Field(description="All of them on the rest alone.")
 
 
 class PersonalSummary(Frozen):
@@ -253,6 +264,7 @@ class AuditReport(Frozen):
     headline: str
     attackers: tuple[AttackerResult, ...]
     long_chunks: LongChunks | None
+    completions: tuple[Completion, ...] = Field((), description="By the attacker who knows a beginning.")
     personal: PersonalSummary | None
     canaries: CanarySummary | None
     examples: tuple[Example, ...]

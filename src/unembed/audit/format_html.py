@@ -23,6 +23,7 @@ def to_html(report: AuditReport) -> str:
             parts.personal(report),
             parts.examples(report),
             parts.long_texts(report),
+            parts.completions(report),
             parts.defences(report),
             _listed("What to do next", report.next_steps),
             _listed("How it was measured", report.methods),

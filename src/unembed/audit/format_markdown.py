@@ -23,6 +23,7 @@ def to_markdown(report: AuditReport) -> str:
         *_attackers(report),
         *_personal(report),
         *_long(report),
+        *_completions(report),
         *_defences(report),
         *_gate(report),
         *_list("How it was measured", report.methods),
@@ -117,6 +118,27 @@ def _long(report: AuditReport) -> list[str]:
     if long.names:
         lines += [f"Of {long.names} names in them, {long.names_found} are among the likeliest 50 words.", ""]
     return lines
+
+
+def _completions(report: AuditReport) -> list[str]:
+    if not report.completions:
+        return []
+    lines = [
+        "## Who knows how a text begins",
+        "",
+        "Figures are of the rest alone; the floor is the same beginning with another row's vector.",
+        "",
+        "| texts | n | words given | what | came back | floor | leaked |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in report.completions:
+        which = "longer than the model writes" if one.long else "that the model writes"
+        lines += [
+            f"| {which} | {one.n} | {one.given:g} | {measure.label} | {cell(measure.figure)} | "
+            f"{cell(measure.floors[0].figure)} | {cell(measure.leaked)} |"
+            for measure in one.measures
+        ]
+    return [*lines, ""]
 
 
 def _defences(report: AuditReport) -> list[str]:

@@ -245,6 +245,24 @@ def long_texts(report: AuditReport) -> str:
     return tag("section", "<h2>Long texts</h2>" + tag("div", text, "card"))
 
 
+def completions(report: AuditReport) -> str:
+    """What who knows a beginning gets of the rest."""
+    if not report.completions:
+        return ""
+    cards = []
+    for one in report.completions:
+        which = "Texts longer than the model writes" if one.long else "Texts that the model writes"
+        about = f"{one.n} of them; given: the first {one.given:g} words, on average."
+        about += " What is compared is the next words, as many as the model has room for." if one.long else ""
+        chart = bar_chart(measure_bars(one.measures), f"Known beginnings: {which}")
+        cards.append(tag("div", f"<h3>{which}</h3><p class='soft'>{about}</p>{chart}", "card"))
+    lead = (
+        "<p>Somebody knows the first words of a text, and has its vector. All figures are of the rest alone; "
+        "the floor is the same beginning with another row's vector.</p>"
+    )
+    return tag("section", "<h2>Who knows how a text begins</h2>" + lead + "".join(cards))
+
+
 def defences(report: AuditReport) -> str:
     """What would help, where it was measured."""
     if report.defences is None:

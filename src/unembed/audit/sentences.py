@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unembed.audit.audit_report import AttackerResult, Identifier, LongChunks
+from unembed.audit.audit_report import AttackerResult, Completion, Identifier, LongChunks
 from unembed.audit.case import Case
 from unembed.audit.figure_text import share
 from unembed.metrics.figure import Figure
@@ -39,7 +39,9 @@ _WHO = {
 }
 
 
-def headline(attackers: Sequence[AttackerResult], long: LongChunks | None) -> str:
+def headline(
+    attackers: Sequence[AttackerResult], long: LongChunks | None, completions: Sequence[Completion] = ()
+) -> str:
     """What a manager reads first: the worst that was measured."""
     measured = [one for one in attackers if one.measure("exact") is not None]
     if measured:
@@ -62,6 +64,14 @@ def headline(attackers: Sequence[AttackerResult], long: LongChunks | None) -> st
             f"{long.n:,} sampled texts are longer than the model writes. Of the ten likeliest words that are "
             f"read off a vector, {share(ten.precision.value)} stand in its text"
             + (f"; {share(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
+        )
+    if completions:
+        first = completions[0]
+        words = next(one for one in first.measures if one.name == "words")
+        return (
+            "Who knows how a text begins, and has its vector, guesses more of it: of his telling words "
+            f"{share(words.figure.value)} stand in the text, {share(words.floors[0].figure.value)} without "
+            f"the vector ({first.n} texts)."
         )
     if any(one.n for one in attackers):
         return "Texts were recovered, but there is nothing to compare them with: no claim is made."
