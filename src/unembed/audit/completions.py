@@ -40,8 +40,8 @@ _WORD = re.compile(r"\S+")
 _Name = Literal["exact", "f1", "words"]
 LABELS: dict[_Name, str] = {
     "exact": "The rest word for word",
-    "f1": "Words in common with what follows (token F1)",
-    "words": "Its telling words that stand in the text",
+    "f1": "Words of what follows (token F1)",
+    "words": "Telling words that are right",
 }
 
 

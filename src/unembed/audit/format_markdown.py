@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unembed.audit.audit_report import AttackerResult, AuditReport
-from unembed.audit.figure_text import cell, cost, share
+from unembed.audit.figure_text import allowances, cell, cost, share
 
 
 def to_markdown(report: AuditReport) -> str:
@@ -159,7 +159,7 @@ def _gate(report: AuditReport) -> list[str]:
     gate = report.gate
     if not gate.thresholds and gate.baseline is None:
         return []
-    limits = ", ".join(f"{name} at most {share(limit)}" for name, limit in gate.thresholds.items())
+    limits = allowances(gate)
     lines = ["## Gate", "", f"{'Passed' if gate.passed else 'Failed'}{': ' + limits if limits else ''}.", ""]
     return [*lines, *(f"- {one.says}" for one in gate.findings), ""]
 

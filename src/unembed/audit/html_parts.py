@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from unembed.audit.audit_report import AttackerResult, AuditReport, Piece
-from unembed.audit.figure_text import cell, cost, share
+from unembed.audit.audit_report import AttackerResult, AuditReport, Floor, Piece
+from unembed.audit.figure_text import allowances, cell, cost, leaked, share
 from unembed.audit.html_chart import Bar, bar_chart, measure_bars
+from unembed.metrics.figure import Figure
 
 _LEGEND = (
     '<p class="legend"><span><i '
@@ -93,7 +94,7 @@ def tiles(report: AuditReport) -> str:
 def overview(report: AuditReport) -> str:
     """Everybody's exact matches, side by side."""
     bars = [
-        Bar(one.title, exact.figure, [floor.figure for floor in exact.floors], f"n = {exact.figure.n}")
+        Bar(one.title, exact.figure, exact.floors, f"n = {exact.figure.n}")
         for one in report.attackers
         if (exact := one.measure("exact")) is not None
     ]
@@ -111,7 +112,7 @@ def attackers(report: AuditReport) -> str:
 
 
 def _attacker(one: AttackerResult) -> str:
-    about = f"<h3>{escape(one.title)}</h3><p class='soft'>Has {escape(one.has)}."
+    about = f"<h3>{escape(one.title)}</h3><p class='soft'>With {escape(one.has)}."
     if one.status == "skipped":
         return tag("div", f"{about}</p><p><b>Skipped.</b> {escape(one.reason or '')}</p>", "card skipped")
     paid = cost(one.encoder_calls, one.attacked, one.dollars, one.seconds_per_vector)
@@ -178,7 +179,7 @@ def personal(report: AuditReport) -> str:
         f"zero. Attackers "
         f"with another n were given other rows. Found by {escape(found.detector)}.</p>"
     )
-    heads = ["kind", *(f"{escape(one.title)} (n = {one.n})" for one in who)]
+    heads = ["kind", *(f"{escape(one.title)} (n&nbsp;=&nbsp;{one.n})" for one in who)]
     return tag("section", title + tag("div", table(heads, rows) + note, "card"))
 
 
@@ -221,14 +222,15 @@ def long_texts(report: AuditReport) -> str:
     if long is None:
         return ""
     median = f", half of them longer than {long.median_tokens:,} tokens" if long.median_tokens else ""
-    text = f"<p>{long.n:,} sampled rows{median}. {escape(long.note)}</p>"
+    rows = f"{long.n:,} sampled rows{median}" if long.n > 1 else "One sampled row"
+    text = f"<p>{rows}. {escape(long.note)}</p>"
     if long.words:
         bars = [
             Bar(
                 f"Right, of the likeliest {one.k} words",
                 one.precision,
-                [one.floor_precision] if one.floor_precision is not None else [],
-                "" if one.leaked is None else f"leaked {cell(one.leaked)}",
+                [] if one.floor_precision is None else [_commonest(one.floor_precision)],
+                "" if one.leaked is None else leaked(one.leaked),
             )
             for one in long.words
         ]
@@ -243,6 +245,10 @@ def long_texts(report: AuditReport) -> str:
     if long.names:
         text += f"<p>{long.names_found} of {long.names} names in these texts are among the 50 words.</p>"
     return tag("section", "<h2>Long texts</h2>" + tag("div", text, "card"))
+
+
+def _commonest(figure: Figure) -> Floor:
+    return Floor(name="nearest", label="The collection's commonest words", figure=figure)
 
 
 def completions(report: AuditReport) -> str:
@@ -281,7 +287,7 @@ def gate(report: AuditReport) -> str:
     found = report.gate
     if not found.thresholds and found.baseline is None:
         return ""
-    allowed = ", ".join(f"{name} at most {share(limit)}" for name, limit in found.thresholds.items())
+    allowed = allowances(found)
     badge, verdict = ("good", "passed") if found.passed else ("bad", "failed")
     text = f"<p><span class='badge {badge}'>{verdict}</span>"
     text += escape(allowed) + (f" Compared with {escape(found.baseline)}." if found.baseline else "") + "</p>"

@@ -96,7 +96,9 @@ def _measured_sentence(one: AttackerResult) -> str:
         text += f"; of {pii.total:,} pieces of personal data {pii.found:,} do"
     text += "."
     if f1 is not None and exact.figure.value < 0.5:
-        text += f" On average {share(f1.figure.value)} of the words are right."
+        text += f" On average {share(f1.figure.value)} of the words are right"
+        guessed = max((floor.figure.value for floor in f1.floors), default=None)
+        text += "." if guessed is None else f"; {share(guessed)} could be guessed."
     return text
 
 
