@@ -236,5 +236,6 @@ def test_a_dry_run_reads_little_and_writes_nothing(
     assert by_name["vectors"].vectors == 50
     assert by_name["vectors"].seconds is not None
     assert not by_name["encoder"].possible
+    assert by_name["beginning"].possible
     assert "not possible" in "\n".join(found.lines())
     assert not (tmp_path / "audits").exists()
