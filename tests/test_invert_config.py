@@ -36,3 +36,12 @@ def test_strategies_with_numbers_of_steps_of_their_own_keep_them():
 
 def test_the_parallel_strategies_exist():
     assert set(STRATEGIES) >= PARALLEL
+
+
+def test_some_of_the_rows() -> None:
+    config = InvertConfig(lengths=(4, 5, 6, 7), beginnings=("a", "b", "c", "d"))
+    part = config.for_rows(1, 3)
+    assert (part.lengths, part.beginnings) == ((5, 6), ("b", "c"))
+    assert config.for_rows(3).lengths == (7,)
+    one = InvertConfig(lengths=8, beginnings="the")
+    assert one.for_rows(2, 4) == one

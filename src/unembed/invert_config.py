@@ -159,6 +159,9 @@ class InvertConfig(InversionOptions):
     lengths: int | tuple[int, ...] | None = Field(
         None, description="Tokens of the text, if known: one number, or one per vector."
     )
+    beginnings: str | tuple[str, ...] | None = Field(
+        None, description="First words of the text, if known: the same for all, or one per vector."
+    )
     batch_size: int = Field(64, ge=1, description="Texts per forward pass.")
     trace: bool = Field(False, description="Keep the text before and after every step.")
     check: bool = Field(True, description="Warn of vectors that do not look like the encoder's.")
@@ -166,6 +169,13 @@ class InvertConfig(InversionOptions):
         "raise",
         description="A vector with NaN or infinity: raise an error, or record it and invert the others.",
     )
+
+    def for_rows(self, start: int, stop: int | None = None) -> Self:
+        """The same for some of the vectors: what is given one per vector is cut to them."""
+        each = {name: getattr(self, name) for name in ("lengths", "beginnings")}
+        return self.model_copy(
+            update={name: given[start:stop] for name, given in each.items() if isinstance(given, tuple)}
+        )
 
     @classmethod
     def of(cls, config: InvertConfig | None, fields: Mapping[str, Any]) -> Self:

@@ -59,7 +59,9 @@ Examples:
     help="Folder or hub id of a trained model, or an encoder that 'unembed encoders' has an inverter for.  "
     "[default: the bundled one]",
 )
-@options_from(InvertConfig, skip=("options", "lengths", "trace", "check", "bad_vectors"), also=OLD_FLAGS)
+@options_from(
+    InvertConfig, skip=("options", "lengths", "beginnings", "trace", "check", "bad_vectors"), also=OLD_FLAGS
+)
 @click.option(
     "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the strategy; repeatable."
 )
@@ -74,6 +76,10 @@ Examples:
 @click.option(
     "--length", "lengths", metavar="N[,N]...", help="Tokens of the text, if known: one, or one per vector."
 )
+@click.option(
+    "--beginning", "beginnings", multiple=True, metavar="WORDS",
+    help="First words of the text, if known; repeated: one per vector.",
+)  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, help="Where the model runs: cpu, cuda, mps.")
 @trust_option
 @click.option(
@@ -97,6 +103,7 @@ def command(
     field: str | None,
     model: str | None,
     lengths: str | None,
+    beginnings: tuple[str, ...],
     device: str,
     trust_remote_code: bool,
     watch: bool,
@@ -120,7 +127,7 @@ def command(
     if output is not None and embedding is None:
         raise click.UsageError("--output needs --embedding FILE.", ctx)
     cluster = take_cluster(typed)
-    config = _config(lengths, watch, typed)
+    config = _config(lengths, beginnings, watch, typed)
     if embedding is not None:
         from unembed.cli.invert_dataset import DatasetOptions, invert_dataset, is_for_dataset
 
@@ -155,13 +162,17 @@ def command(
             _to_stdout(inverter, str(embedding), field, config, watch=watch, as_json=as_json)
 
 
-def _config(lengths: str | None, watch: bool, typed: dict[str, Any]) -> InvertConfig:
+def _config(
+    lengths: str | None, beginnings: tuple[str, ...], watch: bool, typed: dict[str, Any]
+) -> InvertConfig:
     """What was typed, as one configuration; a search's budget and deadline have flags of their own."""
     from unembed.decode.strategy_options import parse_options
 
     options: dict[str, Any] = dict(parse_options(typed.pop("options")))
     search = {name: value for name in SEARCH_OPTIONS if (value := typed.pop(name)) is not None}
-    config = build_config(InvertConfig, {**typed, "lengths": _lengths(lengths), "trace": watch})
+    typed |= {"lengths": _lengths(lengths), "trace": watch}
+    typed["beginnings"] = beginnings[0] if len(beginnings) == 1 else beginnings
+    config = build_config(InvertConfig, typed)
     if config.strategy != GUIDED:
         for name in ("encoder", *search):
             if name in search or typed[name] is not None:
@@ -337,12 +348,10 @@ def _identity(inverter: Inverter, config: InvertConfig) -> dict[str, Any]:
 
 def _rest(config: InvertConfig, earlier: int) -> InvertConfig:
     """The configuration for what is left of a file after an interruption."""
-    fields: dict[str, Any] = {}
-    if isinstance(config.lengths, tuple):
-        fields["lengths"] = config.lengths[earlier:]
+    config = config.for_rows(earlier)
     if config.strategy == GUIDED:  # what an interrupted search had is not what the file is for
-        fields["options"] = {**config.options, "keep_on_interrupt": False}
-    return InvertConfig.of(config, fields)
+        config = InvertConfig.of(config, {"options": {**config.options, "keep_on_interrupt": False}})
+    return config
 
 
 def _end(done: int, failed: int) -> None:

@@ -83,11 +83,9 @@ def load_inverter(settings: dict[str, Any]) -> Inverter:
 def part_config(config: InvertConfig, start: int, count: int) -> InvertConfig:
     """The configuration for some of the rows: no warnings, no Ctrl-C that keeps what a search has."""
     fields: dict[str, Any] = {"check": False, "trace": False, "bad_vectors": "record"}
-    if isinstance(config.lengths, tuple):
-        fields["lengths"] = config.lengths[start : start + count]
     if config.strategy == GUIDED:
         fields["options"] = {**config.options, "keep_on_interrupt": False}
-    return InvertConfig.of(config, fields)
+    return InvertConfig.of(config.for_rows(start, start + count), fields)
 
 
 def model_identity(inverter: Inverter, config: InvertConfig, device: str) -> dict[str, Any]:
