@@ -8,6 +8,9 @@ from pydantic import Field
 from unembed.defences.base import DefenceInfo, Floats
 from unembed.defences.keyed_noise import Doubles, normal_rows
 from unembed.defences.method import Method, Parameters, lengths, with_lengths
+from unembed.errors import DataError
+
+LEAST = 100  # vectors; from fewer no inverter learns anything, so none can be trained against
 
 
 class LearntParameters(Parameters):
@@ -19,7 +22,7 @@ class LearntParameters(Parameters):
     )
     hidden: int = Field(256, ge=1, le=4096, description="Width of the transform's hidden layer.")
     steps: int = Field(300, ge=1, description="Steps of training.")
-    batch: int = Field(1024, ge=8, description="Vectors per step, half of them the inverter's.")
+    batch: int = Field(512, ge=8, description="Vectors per step whose neighbours are compared.")
 
 
 class Learnt(Method):
@@ -47,6 +50,11 @@ class Learnt(Method):
 
     def _learn(self, vectors: Floats, seed: int) -> None:
         if self.parameters.adversary:
+            if len(vectors) < LEAST:
+                raise DataError(
+                    f"The learnt defence is fitted on at least {LEAST} vectors; these are {len(vectors)}.",
+                    hint="Give more with --fit-on: a few thousand are better.",
+                )
             from unembed.defences.adversarial_training import train_transform
 
             chosen = self.parameters
@@ -59,6 +67,7 @@ class Learnt(Method):
                     steps=chosen.steps,
                     batch=chosen.batch,
                     seed=seed,
+                    progress=self._progress,
                 )
             )
 
