@@ -157,6 +157,11 @@ def test_the_guarantee_is_met_and_not_by_more_than_rounding(
     assert privacy_loss_delta(0.999 * sigma, epsilon, sensitivity) > delta
 
 
+def test_any_two_clipped_vectors_may_be_a_diameter_apart() -> None:
+    said = make_defence("dp-gaussian", epsilon=1, clip=1.5).describe()
+    assert said["noise_per_dimension"] == pytest.approx(3 * 3.7306316348, rel=1e-9)
+
+
 def test_long_vectors_are_clipped_before_the_noise() -> None:
     vectors = 5 * unit(some_vectors(50))
     stored = make_defence("dp-gaussian", epsilon=math.inf, clip=2).apply(vectors)

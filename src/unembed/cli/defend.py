@@ -159,7 +159,9 @@ def _fit(
         rows = sample_rows(store, samples, seed, progress=progress)
     if not quiet:
         say(f"Fitting {defence.info.title} on {len(rows):,} vectors.")
-    defence.fit(np.stack([row.vector for row in rows]), seed=seed)
+    steps = defence.describe().get("steps")
+    with progress_bar("Fitting", total=int(steps) if steps else None, unit="steps", quiet=quiet) as progress:
+        defence.fit(np.stack([row.vector for row in rows]), seed=seed, progress=progress)
 
 
 def _report(

@@ -15,11 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unembed.defences.base import Floats
+from unembed.progress import Progress
 
 TEMPERATURE = 0.05  # of the neighbour lists: the ten nearest have most of the weight
 START_SIGMA = 0.01
 RATE, NETWORK_RATE, SIGMA_RATE = 1e-3, 2e-3, 3e-2
 NETWORK_STEPS = 2  # of the inverting network, per step of the transform
+PER_DIMENSION = 3  # vectors of a step, at least, for each dimension
 RIDGE = 1e-3  # of the linear inverter, as a share of the mean variance
 
 
@@ -40,12 +42,20 @@ class Transform(nn.Module):
 
 
 def train_transform(
-    vectors: Floats, *, adversary: float, hidden: int, steps: int, batch: int, seed: int
+    vectors: Floats,
+    *,
+    adversary: float,
+    hidden: int,
+    steps: int,
+    batch: int,
+    seed: int,
+    progress: Progress,
 ) -> dict[str, NDArray[np.float32]]:
     """The parts of a transform that was trained on these vectors of length 1."""
     random = torch.Generator().manual_seed(seed % 2**63)
     clean = torch.from_numpy(np.ascontiguousarray(vectors))
     dimension = clean.shape[1]
+    count = max(batch, PER_DIMENSION * dimension)  # too few, and the linear inverter fails by itself
     targets = Targets(clean)
     transform = Transform(dimension, hidden, random)
     network = _network(dimension, hidden, random)
@@ -56,28 +66,31 @@ def train_transform(
     inverter = torch.optim.Adam(network.parameters(), lr=NETWORK_RATE)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: 1 - step / steps)
 
-    def drawn() -> tuple[Tensor, Tensor, Tensor]:
-        rows = torch.randint(len(clean), (min(batch, len(clean)),), generator=random)
+    def drawn(count: int) -> tuple[Tensor, Tensor, Tensor]:
+        # Without replacement: the linear inverter must not meet in one half what it saw in the other.
+        rows = torch.randperm(len(clean), generator=random)[:count]
         stored = transform(clean[rows])
         noise = torch.randn(stored.shape, generator=random)
         return rows, stored, stored + transform.log_sigma.exp() * noise
 
     for _ in range(steps):
         for _ in range(NETWORK_STEPS):
-            rows, _, noisy = drawn()
-            loss = -targets.success(network(noisy.detach()), rows)
+            with torch.no_grad():
+                rows, _, noisy = drawn(batch)
+            loss = -targets.success(network(noisy), rows)
             inverter.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             inverter.step()
-        rows, asked, noisy = drawn()
+        rows, asked, noisy = drawn(count)
         half = len(rows) // 2
         linear = targets.success(linear_inverter(noisy, targets.wanted[rows], half), rows[half:])
         success = torch.maximum(linear, targets.success(network(noisy), rows))
-        loss = neighbour_loss(clean[rows], asked, noisy) + adversary * success
+        loss = neighbour_loss(clean[rows[:batch]], asked[:batch], noisy[:batch]) + adversary * success
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
+        progress.advance()
     found = {name: part.detach().numpy() for name, part in transform.named_parameters()}
     found["sigma"] = np.exp(found.pop("log_sigma"))
     return found

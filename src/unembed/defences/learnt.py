@@ -8,18 +8,21 @@ from pydantic import Field
 from unembed.defences.base import DefenceInfo, Floats
 from unembed.defences.keyed_noise import Doubles, normal_rows
 from unembed.defences.method import Method, Parameters, lengths, with_lengths
+from unembed.errors import DataError
+
+LEAST = 100  # vectors; from fewer no inverter learns anything, so none can be trained against
 
 
 class LearntParameters(Parameters):
     adversary: float = Field(
-        0.3,
+        1.0,
         ge=0,
         allow_inf_nan=False,
         description="Weight of the inverter's success against that of the neighbours; 0: nothing is changed.",
     )
     hidden: int = Field(256, ge=1, le=4096, description="Width of the transform's hidden layer.")
     steps: int = Field(300, ge=1, description="Steps of training.")
-    batch: int = Field(1024, ge=8, description="Vectors per step, half of them the inverter's.")
+    batch: int = Field(512, ge=8, description="Vectors per step whose neighbours are compared.")
 
 
 class Learnt(Method):
@@ -34,7 +37,7 @@ class Learnt(Method):
         name="learnt",
         title="Learnt against an inverter",
         strength="adversary",
-        strengths=(0.03, 0.1, 0.3, 1.0, 3.0),
+        strengths=(0.3, 1.0, 3.0, 10.0),
         secret=None,
         random=True,
         queries_too=True,
@@ -47,6 +50,11 @@ class Learnt(Method):
 
     def _learn(self, vectors: Floats, seed: int) -> None:
         if self.parameters.adversary:
+            if len(vectors) < LEAST:
+                raise DataError(
+                    f"The learnt defence is fitted on at least {LEAST} vectors; these are {len(vectors)}.",
+                    hint="Give more with --fit-on: a few thousand are better.",
+                )
             from unembed.defences.adversarial_training import train_transform
 
             chosen = self.parameters
@@ -59,6 +67,7 @@ class Learnt(Method):
                     steps=chosen.steps,
                     batch=chosen.batch,
                     seed=seed,
+                    progress=self._progress,
                 )
             )
 
