@@ -25,7 +25,13 @@ QUIET = {
 
 @contextmanager
 def ray_session(config: ClusterConfig) -> Iterator[Any]:
-    """The module `ray`, connected; a connection that is there already is used and left open."""
+    """The module `ray`, connected; a connection that is there already is used and left open.
+
+    Where the work is done in this process there is nothing to connect to.
+    """
+    if config.on is None:
+        yield None
+        return
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     ray = require("ray", extra="ray", purpose="Computing on a cluster")
