@@ -18,16 +18,19 @@ from unembed.decode.result import Advance, Alternative, Inversion
 def test_the_report_is_the_same(tmp_path):
     encoder = toy.ToyEncoder(tokenizer=toy.wordpiece())
     fit_to = encoder.encode(toy.sentences(50))
-    model = str(tiny.save(tiny.checkpoint(toy.wordpiece(), encoder.info, fit_to=fit_to), tmp_path / "model"))
+    made = tiny.checkpoint(toy.wordpiece(), encoder.info, max_length=24, fit_to=fit_to)
+    model = str(tiny.save(made, tmp_path / "model"))
     store = write_store(tmp_path / "notes.jsonl", toy.sentences(80))
     others = ClusterRecovery(ClusterConfig(), model, trust_remote_code=False)
+    how = {"samples": 70, "model": model, "attackers": ("vectors",), "show_texts": True}
     for name, more in (("here", {}), ("there", {"recover": others})):
-        audit(str(store), tmp_path / name, samples=70, model=model, attackers=("vectors",), **more)
+        audit(str(store), tmp_path / name, **how, **more)
     rows = []
     for name in ("here", "there"):
         lines = (tmp_path / name / "rows.jsonl").read_text().splitlines()
         rows.append([{**json.loads(line), "seconds": None} for line in lines])
     assert len(rows[0]) > 64  # more than one batch
+    assert all(row["recovered"] for row in rows[0])
     assert rows[0] == rows[1]
 
 
