@@ -2,12 +2,13 @@
 
     python benchmarks/ray_overhead.py --work DIR [--parts 30] [--rounds 2]
 
-Both run at the same time, so that what else the machine does meets both: a process that inverts parts in a plain
-loop, and Ray with one actor, then with two. Counted is from the fifth finished part on (starting Ray and loading
-models is printed apart) to the last, and of the loop what it did in that time. "processor" is the processor seconds
-of a part: of the loop's process, or of this one and everything that Ray started, raylet and all. "clock" is
-parts a second by the clock, beside the loop's. Medians over rounds; ratios are taken within one window. The model is
-tiny and random (ray_cluster.py makes it): a real one computes longer per part, and Ray's share is smaller.
+Both run at the same time, so that what else the machine does meets both: a process that inverts parts in a
+plain loop, and Ray with one actor, then with two. Counted is from the fifth finished part on (starting Ray
+and loading models is printed apart) to the last, and of the loop what it did in that time. "processor" is
+the processor seconds of a part: of the loop's process, or of this one and everything that Ray started,
+raylet and all. "clock" is parts a second by the clock, beside the loop's. Medians over rounds; ratios are
+taken within one window. The model is tiny and random (ray_cluster.py makes it): a real one computes longer
+per part, and Ray's share is smaller.
 """
 
 from __future__ import annotations
