@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 DIMENSION = 64
-FAST = ["--steps", "2", "--num-lengths", "1", "--hypotheses", "1"]
+FAST = ["--steps", "1", "--num-lengths", "1", "--hypotheses", "1", "--batch-size", "256"]
 
 
 def make_model(folder: Path, rows: int) -> None:

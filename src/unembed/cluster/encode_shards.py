@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.cluster.cluster_config import ClusterConfig
-from unembed.cluster.ray_session import ray_session
+from unembed.cluster.cluster_config import ClusterConfig, everywhere
+from unembed.cluster.ray_session import actors_that_fit, ray_session
 from unembed.cluster.run_jobs import Answer, Job, in_order, run_jobs
 from unembed.cluster.throughput import Throughput, expected
 from unembed.data.build_shard import EncodeContext, block_keys, build_shard
@@ -86,9 +86,10 @@ class ClusterShards:
         collected = CollectedTexts.open(texts)
         settings = self._settings(config, texts, texts, None)
         jobs = [{"sample": min(count, len(collected))} for count in (8, SAMPLE)]
-        one = self._cluster.model_copy(update={"actors": 1})
-        *_, timed = run_jobs(ShardWorker, settings, jobs, one)
-        workers = (self._cluster.actors or 1) if self._cluster.on else 1
+        with ray_session(self._cluster) as ray:
+            workers = actors_that_fit(ray, self._cluster)
+            one = self._cluster.model_copy(update={"actors": 1})
+            *_, timed = run_jobs(ShardWorker, settings, jobs, one)
         each = timed["seconds"] / timed["rows"]
         return expected(len(collected), each, workers, self._cluster.price_per_hour)
 
@@ -96,7 +97,7 @@ class ClusterShards:
         self, config: EncodeConfig, texts: Path, output: Path, digest: str | None
     ) -> dict[str, Any]:
         return {
-            "config": config.model_dump(mode="json"),
+            "config": {**config.model_dump(mode="json"), "encoder": everywhere(config.encoder)},
             "texts": str(texts.resolve()),
             "output": str(output.resolve()),
             "device": self._device,

@@ -80,6 +80,8 @@ def _without_native_stderr() -> Iterator[None]:
 
 def actors_that_fit(ray: Any, config: ClusterConfig) -> int:
     """How many workers to start: as many as asked for, else as many as the cluster has room for."""
+    if config.on is None:
+        return 1
     if config.actors is not None:
         return config.actors
     there = ray.cluster_resources()
