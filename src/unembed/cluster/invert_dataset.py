@@ -32,6 +32,7 @@ PART_ROWS = 4096
 LOOK = 256  # rows that are looked at before anything is computed
 SAMPLE = 512  # rows that a dry run inverts
 PARTS = ".parts"
+NO_OUTPUT = (".json", ".csv", ".tsv", ".txt", ".npy", ".gz")  # somebody means a file
 # What does not change a text: the batch only groups rows, and the folder's plan says how.
 NOT_IDENTITY = {"batch_size", "trace", "check", "bad_vectors"}
 
@@ -186,7 +187,13 @@ class DatasetInversion:
 
 def is_one_file(output: str) -> bool:
     """Whether an output is a file, as on one machine; anything else is a folder of parts."""
-    if Path(output).suffix.lower() not in (*JSON_LINES, *PARQUET):
+    suffix = Path(output).suffix.lower()
+    if suffix in NO_OUTPUT:
+        raise UsageError(
+            f"{output}: results are written as .jsonl or .parquet, or as a folder of parts.",
+            hint="Choose an --output that ends in .jsonl or .parquet, or the name of a folder.",
+        )
+    if suffix not in (*JSON_LINES, *PARQUET):
         return False
     if "://" in output:
         raise UsageError(
