@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> subprocess.Popen[bytes]:
 
 def with_a_killed_node(arguments: list[str], output: Path, pattern: str, at: int) -> dict[str, float]:
     """The same on two nodes of one core each; the second is killed when `at` files match the pattern."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.update(RAY_USAGE_STATS_ENABLED="0", RAY_worker_niceness="0")
     import psutil
     from ray.cluster_utils import Cluster
 
