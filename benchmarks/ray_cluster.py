@@ -4,9 +4,9 @@
     python benchmarks/ray_cluster.py encode --rows 200000 --corpus corpus.txt.gz --encoder potion --work DIR
 
 Runs the command line as users do, at the same time in one process and on two nodes, one of which is killed
-(raylet and workers) when a quarter of the output is there. Then every file is compared. Stages that are done are
-not repeated, so that a run can be split. The model of `invert` is tiny and random: its texts are nonsense, its
-arithmetic is real.
+(raylet and workers) when a quarter of the output is there. Then every file is compared. Stages that are
+done are not repeated, so that a run can be split. The model of `invert` is tiny and random: its texts are
+nonsense, its arithmetic is real.
 """
 
 from __future__ import annotations
