@@ -1,13 +1,14 @@
 """What Ray costs beside the plain loop on as many cores, and what a second actor gains.
 
-    python benchmarks/ray_overhead.py --work DIR [--parts 20] [--rounds 3]
+    python benchmarks/ray_overhead.py --work DIR [--parts 30] [--rounds 2]
 
-Every round inverts the same parts three times: in a loop in this process, by one actor, by two. Counted is
-from the fifth finished part to the last, so that starting Ray and loading models is not in it (it is
-printed apart). Two measures: seconds by the clock, which other work on the machine disturbs, and processor
-seconds of this process and everything that Ray started. Figures are medians over rounds; ratios are taken
-within a round. The model is tiny and random (ray_cluster.py makes it): a real one computes longer per part,
-and Ray's share is smaller.
+Both run at the same time, so that what else the machine does meets both: a process that inverts parts in a
+plain loop, and Ray with one actor, then with two. Counted is from the fifth finished part on (starting Ray
+and loading models is printed apart) to the last, and of the loop what it did in that time. "processor" is
+the processor seconds of a part: of the loop's process, or of this one and everything that Ray started,
+raylet and all. "clock" is parts a second by the clock, beside the loop's. Medians over rounds; ratios are
+taken within one window. The model is tiny and random (ray_cluster.py makes it): a real one computes longer
+per part, and Ray's share is smaller.
 """
 
 from __future__ import annotations
@@ -15,24 +16,28 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import psutil
+import torch
 
 from ray_cluster import FAST, make_model
 from unembed.cluster.cluster_config import ClusterConfig
 from unembed.cluster.invert_dataset import DatasetInversion
 from unembed.cluster.invert_worker import InvertWorker
 from unembed.cluster.ray_session import ray_session
-from unembed.cluster.run_jobs import run_jobs
+from unembed.cluster.run_jobs import Job, run_jobs
 from unembed.invert_config import InvertConfig
 
 WARM = 4  # answers until all actors have loaded their model
+Mark = tuple[float, float]  # the clock, processor seconds so far
 
 
-def processor_seconds() -> float:
-    """Of this process and all below it, those that ended since included only while they run."""
+def processor_seconds(without: int) -> float:
+    """Of this process and all below it, apart from the loop's."""
     me = psutil.Process()
     total = 0.0
     for process in (me, *me.children(recursive=True)):
@@ -40,72 +45,95 @@ def processor_seconds() -> float:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        total += times.user + times.system
+        total += 0.0 if process.pid == without else times.user + times.system
     return total
 
 
-def timed(run: DatasetInversion, parts: int, cluster: ClusterConfig) -> dict[str, float]:
-    """Seconds a part, from the first answer to the last; and seconds until the first."""
-    jobs = [{**job, "number": None} for job in run.jobs()[:parts]]
-    began = time.perf_counter()
-    marks = []  # at every answer: the actors are gone after the last
-    for _ in run_jobs(InvertWorker, run.settings, jobs, cluster):
-        marks.append((time.perf_counter(), processor_seconds()))
-    (first, before), (last, after) = marks[WARM], marks[-1]
-    count = len(marks) - 1 - WARM
-    return {
-        "first": marks[0][0] - began,
-        "clock": (last - first) / count,
-        "processor": (after - before) / count,
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--parts", type=int, default=20)
-    parser.add_argument("--part-rows", type=int, default=2048)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    if not (options.work / "vectors.npy").exists():
-        make_model(options.work, options.parts * options.part_rows)
+def opened(options: argparse.Namespace) -> tuple[DatasetInversion, list[Job]]:
+    """The run, and its parts as jobs that are timed and not written."""
     values = {FAST[at].lstrip("-").replace("-", "_"): int(FAST[at + 1]) for at in range(0, len(FAST), 2)}
     run = DatasetInversion(
         str(options.work / "vectors.npy"), None, InvertConfig(**values), ClusterConfig(),
         model=str(options.work / "model"), part_rows=options.part_rows,
     )  # fmt: skip
-    import torch
+    return run, [{**job, "number": None} for job in run.jobs()[: options.parts]]
 
+
+def loop_for_ever(options: argparse.Namespace) -> None:
+    """The plain loop: a mark after every part, until somebody ends it."""
     torch.set_num_threads(1)
-    kinds = {
-        "loop": ClusterConfig(),
-        "one": ClusterConfig(on="ray", actors=1),
-        "two": ClusterConfig(on="ray", actors=2),
+    run, jobs = opened(options)
+    while True:
+        for _ in run_jobs(InvertWorker, run.settings, jobs, ClusterConfig()):
+            print(json.dumps([time.time(), time.process_time()]), flush=True)
+
+
+def side_by_side(options: argparse.Namespace, actors: int) -> dict[str, float]:
+    """Ray with so many actors, and the loop beside it."""
+    log = options.work / "loop.jsonl"
+    with log.open("wb") as file:
+        loop = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--loop"], stdout=file)
+    try:
+        while not log.stat().st_size:
+            time.sleep(0.2)
+        run, jobs = opened(options)
+        began = time.time()
+        marks: list[Mark] = []
+        for _ in run_jobs(InvertWorker, run.settings, jobs, ClusterConfig(on="ray", actors=actors)):
+            marks.append((time.time(), processor_seconds(loop.pid)))
+    finally:
+        loop.kill()
+        loop.wait()
+    lines = log.read_text().splitlines()
+    beside = [json.loads(line) for line in lines if line.endswith("]")]
+    inside = [mark for mark in beside if marks[WARM][0] <= mark[0] <= marks[-1][0]]
+    ray, plain = rates([marks[WARM], marks[-1]], len(marks) - 1 - WARM), rates(inside, len(inside) - 1)
+    return {
+        "first": marks[0][0] - began,
+        "loop_processor": plain[1],
+        "processor": ray[1] / plain[1],
+        "clock": ray[0] / plain[0],
+        "loop_parts": len(inside) - 1,
     }
-    rounds = []
-    with ray_session(kinds["two"]):
+
+
+def rates(marks: list[Mark], parts: int) -> tuple[float, float]:
+    """Parts a second, and processor seconds a part."""
+    return parts / (marks[-1][0] - marks[0][0]), (marks[-1][1] - marks[0][1]) / parts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--parts", type=int, default=30)
+    parser.add_argument("--part-rows", type=int, default=1024)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--loop", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not (options.work / "vectors.npy").exists():
+        make_model(options.work, options.parts * options.part_rows)
+    if options.loop:
+        loop_for_ever(options)
+    rounds: list[dict[int, dict[str, float]]] = []
+    with ray_session(ClusterConfig(on="ray", actors=2)):
         for number in range(options.rounds):
             # The order turns round, so that none is always the first.
-            order = [*kinds] if number % 2 == 0 else [*reversed(kinds)]
-            found = {kind: timed(run, options.parts, kinds[kind]) for kind in order}
-            rounds.append(found)
-            print(json.dumps({"round": number, **found}), flush=True)
+            rounds.append({actors: side_by_side(options, actors) for actors in ((1, 2), (2, 1))[number % 2]})
+            print(json.dumps({"round": number, **rounds[-1]}), flush=True)
 
-    def ratio(measure: str, over: str, under: str) -> float:
-        return round(statistics.median(one[over][measure] / one[under][measure] for one in rounds), 3)
+    def median(actors: int, measure: str) -> float:
+        return statistics.median(one[actors][measure] for one in rounds)
 
     summary = {
         "parts": options.parts,
         "part_rows": options.part_rows,
         "rounds": options.rounds,
-        "loop_rows_per_processor_second": round(
-            options.part_rows / statistics.median(one["loop"]["processor"] for one in rounds), 1
-        ),
-        "one_actor_over_loop_processor": ratio("processor", "one", "loop"),
-        "one_actor_over_loop_clock": ratio("clock", "one", "loop"),
-        "two_actors_over_one_processor": ratio("processor", "two", "one"),
-        "speedup_two_actors_clock": ratio("clock", "one", "two"),
-        "seconds_to_first_part_one_actor": round(statistics.median(one["one"]["first"] for one in rounds), 1),
+        "loop_seconds_a_part": round(median(1, "loop_processor"), 3),
+        "one_actor_over_loop_processor": round(median(1, "processor"), 3),
+        "two_actors_over_loop_processor": round(median(2, "processor"), 3),
+        "one_actor_over_loop_clock": round(median(1, "clock"), 3),
+        "two_actors_over_one_clock": round(median(2, "clock") / median(1, "clock"), 3),
+        "seconds_to_first_part": round(median(1, "first"), 1),
     }
     print(json.dumps(summary))
 

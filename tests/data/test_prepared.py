@@ -80,3 +80,17 @@ def test_other_folders_are_named(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(DataError, match="not valid JSON"):
         PreparedData.open(tmp_path)
+
+
+def test_a_bounded_number_of_shards_is_mapped(
+    prepared: PreparedData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = prepared.split("train")
+    rows = np.arange(len(everything))
+    expected = everything.vectors(rows), everything.tokens(rows)
+    monkeypatch.setattr("unembed.data.prepared.MAPPED", 2)
+    few = prepared.split("train")
+    for _ in range(2):
+        for wanted, found in zip(expected, (few.vectors(rows), few.tokens(rows)), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+        assert len(few._arrays) == 2  # of eight: vectors and tokens of four shards

@@ -215,3 +215,25 @@ def test_without_noise_no_vector_is_touched(made):
     maker, plan, _, texts, _ = made(vector_noise=0.0)
     vectors = torch.cat([group.vectors for group in maker(5, plan[5]).groups])
     assert torch.equal(vectors, torch.from_numpy(texts.vectors(np.concatenate(plan[5]))))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_a_process_reads_the_vectors_of_its_own_rows_only(made, noise, monkeypatch):
+    maker, plan, _, texts, _ = made(head_batch=9, vector_noise=noise)
+    alone = maker(5, plan[5])
+    read = []
+    original = texts.vectors
+
+    def vectors(indices):
+        read.append(len(indices))
+        return original(indices)
+
+    monkeypatch.setattr(texts, "vectors", vectors)
+    shares = [maker(5, plan[5], Rank(index, 3)) for index in range(3)]
+    rows = sum(map(len, plan[5])) + 9
+    assert sum(read) == rows  # all processes together: each row once
+    for number, group in enumerate(alone.groups):
+        for index, share in enumerate(shares):
+            torch.testing.assert_close(
+                share.groups[number].vectors, group.vectors[index::3], atol=1e-5, rtol=1e-5
+            )

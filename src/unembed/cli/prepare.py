@@ -43,6 +43,7 @@ def _collect_options(function: Function) -> Function:
 
 def _encode_options(function: Function) -> Function:
     for option in (
+        click.option("--dry-run", is_flag=True, help="Only say how long encoding would take, and its cost."),
         cluster_options,
         trust_option,
         click.option("--device", help="Where the encoder runs: cpu, cuda, mps.  [default: the encoder's]"),
@@ -64,6 +65,7 @@ def command(
     as_json: bool,
     device: str | None,
     trust_remote_code: bool,
+    dry_run: bool,
     **typed: Any,
 ) -> None:
     """Turn texts into training shards for an encoder.
@@ -87,7 +89,8 @@ def command(
     settings = build_config(PrepareConfig, _given(typed), file=config)
     texts = run_collect(settings.collect(), output / TEXTS, quiet=as_json)
     say(f"Collected {len(texts):,} texts in {output / TEXTS}.")
-    _encode(settings.encode(), output / TEXTS, output, cluster, device, trust_remote_code, as_json=as_json)
+    how = {"device": device, "trust_remote_code": trust_remote_code}
+    _encode(settings.encode(), output / TEXTS, output, cluster, dry_run=dry_run, as_json=as_json, **how)
 
 
 @command.command(
@@ -121,12 +124,14 @@ def encode(
     as_json: bool,
     device: str | None,
     trust_remote_code: bool,
+    dry_run: bool,
     **typed: Any,
 ) -> None:
     """Stage 2: tokenise and encode the collected TEXTS into shards."""
     cluster = take_cluster(typed)
     settings = build_config(EncodeConfig, typed, file=config)
-    _encode(settings, texts, output, cluster, device, trust_remote_code, as_json=as_json)
+    how = {"device": device, "trust_remote_code": trust_remote_code}
+    _encode(settings, texts, output, cluster, dry_run=dry_run, as_json=as_json, **how)
 
 
 def _encode(
@@ -134,23 +139,31 @@ def _encode(
     texts: Path,
     output: Path,
     cluster: ClusterConfig,
-    device: str | None,
-    trust_remote_code: bool,
     *,
+    dry_run: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
-    """Stage 2, by this process or by a cluster's workers."""
+    """Stage 2, by this process or by a cluster's workers; `how`: on which device, and whom to trust."""
     from unembed.data.encode import encode as run_encode
 
-    make = None
-    if cluster.on is not None:
-        from unembed.cluster.encode_shards import ClusterShards
+    if cluster.on is None and not dry_run:
+        _print_prepared(run_encode(settings, texts, output, quiet=as_json, **how), as_json=as_json)
+        return
+    from unembed.cluster.encode_shards import ClusterShards
 
-        make = ClusterShards(cluster, device=device, trust_remote_code=trust_remote_code)
-    data = run_encode(
-        settings, texts, output, device=device, trust_remote_code=trust_remote_code, quiet=as_json, make=make
-    )
+    make = ClusterShards(cluster, **how)
+    if dry_run:
+        found = make.forecast(settings, texts)
+        if as_json:
+            print_json(found.model_dump())
+        else:
+            click.echo(f"About {found.line()}")
+        return
+    data = run_encode(settings, texts, output, quiet=as_json, make=make, **how)
     _print_prepared(data, as_json=as_json)
+    if make.throughput is not None and not as_json:
+        say(make.throughput.line())
 
 
 def _given(typed: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from unembed.audit.attack import recover_here
 from unembed.audit.attackers import Attacker
 from unembed.audit.case import Case
-from unembed.cluster.cluster_config import ClusterConfig
+from unembed.cluster.cluster_config import ClusterConfig, everywhere
 from unembed.cluster.invert_worker import load_inverter, model_identity, refuse_other_model
 from unembed.cluster.ray_session import ray_session
 from unembed.cluster.run_jobs import Answer, Job, in_order, run_jobs
@@ -57,7 +57,7 @@ class ClusterRecovery:
             yield from recover_here(attacker, case, batches, progress)
             return
         settings = {
-            "model": self._model,
+            "model": everywhere(self._model),
             "device": "cpu",
             "trust_remote_code": self._trust,
             "config": config.model_dump(mode="json"),

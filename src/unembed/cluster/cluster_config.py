@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 RAY = "ray"
@@ -39,3 +41,8 @@ class ClusterConfig(BaseModel):
     def address(self) -> str:
         """What `ray.init` is given: 'local' starts a cluster, anything else names one."""
         return (self.on or RAY).partition(":")[2] or "local"
+
+
+def everywhere(name: str | None) -> str | None:
+    """A model's or encoder's name as workers can use it: of a folder the whole path, else the name."""
+    return str(Path(name).expanduser().resolve()) if name and Path(name).expanduser().is_dir() else name

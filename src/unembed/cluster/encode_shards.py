@@ -7,6 +7,7 @@ tokenise and answer with keys; here the keys are compared, in order; workers the
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.cluster.cluster_config import ClusterConfig
-from unembed.cluster.ray_session import ray_session
+from unembed.cluster.cluster_config import ClusterConfig, everywhere
+from unembed.cluster.ray_session import actors_that_fit, ray_session
 from unembed.cluster.run_jobs import Answer, Job, in_order, run_jobs
-from unembed.data.build_shard import EncodeContext, block_keys
+from unembed.cluster.throughput import Throughput, expected
+from unembed.data.build_shard import EncodeContext, block_keys, build_shard
 from unembed.data.collected import CollectedTexts
 from unembed.data.config import EncodeConfig
 from unembed.data.encode import ShardWork
@@ -29,6 +31,8 @@ from unembed.encoders.registry import load_encoder
 from unembed.errors import MismatchError
 from unembed.progress import Progress, SilentProgress
 
+SAMPLE = 512  # texts that a dry run encodes
+
 
 class ShardWorker:
     """Settings: config, texts, output, device, trust_remote_code, digest (of the encoder)."""
@@ -38,7 +42,7 @@ class ShardWorker:
         encoder = load_encoder(
             config.encoder, device=settings["device"], trust_remote_code=settings["trust_remote_code"]
         )
-        if encoder.info.digest != settings["digest"]:
+        if settings["digest"] not in (None, encoder.info.digest):
             raise MismatchError(
                 f"The encoder '{config.encoder}' of a worker has other weights than here.",
                 hint="Install the same encoder on every node.",
@@ -48,7 +52,9 @@ class ShardWorker:
         self._work = ShardWork(context, texts, Path(settings["output"]))
 
     def __call__(self, job: Job) -> Answer:
-        """The keys of a shard's texts; or, told which of them are new, the shard."""
+        """The keys of a shard's texts; told which are new, the shard; or how long a few texts take."""
+        if "sample" in job:
+            return self._timed(job["sample"])
         number = job["number"]
         if job["new"] is None:
             keys = block_keys(self._work.context, self._work.block(number)[0])
@@ -61,30 +67,57 @@ class ShardWorker:
             entry = self._work.make(number, lambda keys: new, SilentProgress())
         return {"number": number, "entry": entry.model_dump(mode="json")}
 
+    def _timed(self, count: int) -> Answer:
+        block = self._work.texts.read(0, count)
+        began = time.perf_counter()
+        build_shard(self._work.context, "sample", block, 0, KeySet().add, SilentProgress())
+        return {"rows": len(block), "seconds": time.perf_counter() - began}
+
 
 class ClusterShards:
     """What `encode` is given as `make`."""
 
     def __init__(self, cluster: ClusterConfig, *, device: str | None, trust_remote_code: bool) -> None:
         self._cluster, self._device, self._trust = cluster, device, trust_remote_code
+        self.throughput: Throughput | None = None  # of the last call
+
+    def forecast(self, config: EncodeConfig, texts: Path) -> Throughput:
+        """What encoding `texts` would take, from the first of them by one worker; nothing is written."""
+        collected = CollectedTexts.open(texts)
+        settings = self._settings(config, texts, texts, None)
+        jobs = [{"sample": min(count, len(collected))} for count in (8, SAMPLE)]
+        with ray_session(self._cluster) as ray:
+            workers = actors_that_fit(ray, self._cluster)
+            one = self._cluster.model_copy(update={"actors": 1})
+            *_, timed = run_jobs(ShardWorker, settings, jobs, one)
+        each = timed["seconds"] / timed["rows"]
+        return expected(len(collected), each, workers, self._cluster.price_per_hour)
+
+    def _settings(
+        self, config: EncodeConfig, texts: Path, output: Path, digest: str | None
+    ) -> dict[str, Any]:
+        return {
+            "config": {**config.model_dump(mode="json"), "encoder": everywhere(config.encoder)},
+            "texts": str(texts.resolve()),
+            "output": str(output.resolve()),
+            "device": self._device,
+            "trust_remote_code": self._trust,
+            "digest": digest,
+        }
 
     def __call__(
         self, work: ShardWork, entries: list[ShardEntry | None], progress: Progress
     ) -> list[ShardEntry]:
-        settings = {
-            "config": work.context.config.model_dump(mode="json"),
-            "texts": str(work.texts.folder.resolve()),
-            "output": str(work.output.resolve()),
-            "device": self._device,
-            "trust_remote_code": self._trust,
-            "digest": work.context.encoder.info.digest,
-        }
+        context, began, made = work.context, time.perf_counter(), 0
+        settings = self._settings(context.config, work.texts.folder, work.output, context.encoder.info.digest)
         with ray_session(self._cluster):  # one for both rounds
             jobs = list(self._jobs(work, entries, settings))
             for answer in run_jobs(ShardWorker, settings, jobs, self._cluster):
                 entry = ShardEntry.model_validate(answer["entry"])
                 entries[answer["number"]] = entry
                 progress.advance(entry.texts)
+                made += entry.texts
+        self.throughput = Throughput.of(made, time.perf_counter() - began, self._cluster.price_per_hour)
         return [entry for entry in entries if entry is not None]
 
     def _jobs(

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unembed.cluster.cluster_config import ClusterConfig
+from unembed.cluster.cluster_config import ClusterConfig, everywhere
 from unembed.cluster.invert_worker import InvertWorker, load_inverter, model_identity
 from unembed.cluster.part_folder import PartFolder, PartRecord
+from unembed.cluster.ray_session import actors_that_fit, ray_session
 from unembed.cluster.run_jobs import Job, run_jobs
 from unembed.cluster.throughput import Throughput, expected
 from unembed.errors import DataError, UsageError
@@ -31,6 +32,7 @@ PART_ROWS = 4096
 LOOK = 256  # rows that are looked at before anything is computed
 SAMPLE = 512  # rows that a dry run inverts
 PARTS = ".parts"
+NO_OUTPUT = (".json", ".csv", ".tsv", ".txt", ".npy", ".gz")  # somebody means a file
 # What does not change a text: the batch only groups rows, and the folder's plan says how.
 NOT_IDENTITY = {"batch_size", "trace", "check", "bad_vectors"}
 
@@ -67,7 +69,7 @@ class DatasetInversion:
         self.config, self.cluster = config, cluster
         self.output = output = output or ""  # a dry run needs none
         # Only the workers need the device; whoever hands out the work may have none.
-        mine = {"model": model, "device": "cpu", "trust_remote_code": trust_remote_code}
+        mine = {"model": everywhere(model), "device": "cpu", "trust_remote_code": trust_remote_code}
         inverter = load_inverter(mine)
         if config.lengths is not None:
             inverter.check_lengths(config.lengths)
@@ -81,7 +83,7 @@ class DatasetInversion:
         self.settings = {
             **mine,
             "device": device,
-            "config": config.model_dump(mode="json"),
+            "config": {**config.model_dump(mode="json"), "encoder": everywhere(config.encoder)},
             "dataset": self.data.model_dump(mode="json"),
             "output": str(Path(self._parts.address).resolve()) if "://" not in output else output,
             "suffix": ".jsonl" if self.one_file else ".parquet",
@@ -127,9 +129,10 @@ class DatasetInversion:
         """What a run would take: from the first rows, inverted by one worker and timed the second time."""
         count = min(SAMPLE, self.data.rows)
         jobs = [{"number": None, "start": 0, "count": number} for number in (min(8, count), count)]
-        one = self.cluster.model_copy(update={"actors": 1})
-        *_, timed = run_jobs(InvertWorker, self.settings, jobs, one)
-        workers = (self.cluster.actors or 1) if self.cluster.on else 1
+        with ray_session(self.cluster) as ray:
+            workers = actors_that_fit(ray, self.cluster)
+            one = self.cluster.model_copy(update={"actors": 1})
+            *_, timed = run_jobs(InvertWorker, self.settings, jobs, one)
         return expected(
             self.data.rows, timed["seconds"] / timed["rows"], workers, self.cluster.price_per_hour
         )
@@ -184,7 +187,13 @@ class DatasetInversion:
 
 def is_one_file(output: str) -> bool:
     """Whether an output is a file, as on one machine; anything else is a folder of parts."""
-    if Path(output).suffix.lower() not in (*JSON_LINES, *PARQUET):
+    suffix = Path(output).suffix.lower()
+    if suffix in NO_OUTPUT:
+        raise UsageError(
+            f"{output}: results are written as .jsonl or .parquet, or as a folder of parts.",
+            hint="Choose an --output that ends in .jsonl or .parquet, or the name of a folder.",
+        )
+    if suffix not in (*JSON_LINES, *PARQUET):
         return False
     if "://" in output:
         raise UsageError(

@@ -15,8 +15,10 @@ from unembed.extras import require
 
 # Jobs and answers are small: files carry the data. 75 MB is the least that Ray starts with.
 OBJECT_STORE = 128 * 1024**2
-QUIET = {
+SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",  # sends nothing anywhere
+    # By default Ray's workers give way to everything else on the machine, and starve beside other work.
+    "RAY_worker_niceness": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # the C++ side of this process; a cluster's own logs keep theirs
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # an actor without a GPU sees the devices as they are
     "RAY_DEDUP_LOGS": "1",
@@ -25,8 +27,14 @@ QUIET = {
 
 @contextmanager
 def ray_session(config: ClusterConfig) -> Iterator[Any]:
-    """The module `ray`, connected; a connection that is there already is used and left open."""
-    for name, value in QUIET.items():
+    """The module `ray`, connected; a connection that is there already is used and left open.
+
+    Where the work is done in this process there is nothing to connect to.
+    """
+    if config.on is None:
+        yield None
+        return
+    for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     ray = require("ray", extra="ray", purpose="Computing on a cluster")
     require("ray.data", extra="ray", purpose="Computing on a cluster")
@@ -74,6 +82,8 @@ def _without_native_stderr() -> Iterator[None]:
 
 def actors_that_fit(ray: Any, config: ClusterConfig) -> int:
     """How many workers to start: as many as asked for, else as many as the cluster has room for."""
+    if config.on is None:
+        return 1
     if config.actors is not None:
         return config.actors
     there = ray.cluster_resources()

@@ -18,6 +18,7 @@ from unembed.cluster.ray_session import actors_that_fit, ray_session
 from unembed.errors import UnavailableError, UnembedError
 
 BLOCKS = 4096  # that Ray Data is given to schedule, at most
+RETRIES = 5  # of a job whose worker was lost
 IN_FLIGHT = 2  # jobs that wait at an actor: one to do, one to go on with
 
 Job = dict[str, Any]
@@ -68,11 +69,13 @@ def _through_ray(
     ).map_batches(
         Actor,
         batch_size=1,
-        # A lost actor is started again elsewhere and its jobs are done again: Ray Data's own default.
+        # A lost actor is started again elsewhere, and its jobs are done again; but a job that ends its worker
+        # every time must not be tried for ever, which is Ray Data's default.
         compute=data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=IN_FLIGHT),
         fn_constructor_args=(worker, settings, config.cpus_per_actor),
         num_cpus=config.cpus_per_actor,
         num_gpus=config.gpus_per_actor or None,
+        max_task_retries=RETRIES,
     )
     try:
         for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
