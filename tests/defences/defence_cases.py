@@ -9,7 +9,7 @@ from unembed.defences.base import Floats
 
 DIMENSION = 24
 # Cheap settings where the usual ones are not.
-QUICK: dict[str, dict[str, float]] = {"learnt": {"steps": 30}}
+QUICK: dict[str, dict[str, float]] = {"learnt": {"steps": 5, "hidden": 16}}
 
 
 def fresh(name: str, **parameters: float) -> Defence:

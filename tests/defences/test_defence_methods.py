@@ -27,6 +27,7 @@ NOTHING = {
     "pca": {"removed": 0},
     "all-but-the-top": {"components": 0},
     "mixing": {"weight": 0},
+    "learnt": {"adversary": 0},
 }
 
 
@@ -156,6 +157,11 @@ def test_the_guarantee_is_met_and_not_by_more_than_rounding(
     assert privacy_loss_delta(0.999 * sigma, epsilon, sensitivity) > delta
 
 
+def test_any_two_clipped_vectors_may_be_a_diameter_apart() -> None:
+    said = make_defence("dp-gaussian", epsilon=1, clip=1.5).describe()
+    assert said["noise_per_dimension"] == pytest.approx(3 * 3.7306316348, rel=1e-9)
+
+
 def test_long_vectors_are_clipped_before_the_noise() -> None:
     vectors = 5 * unit(some_vectors(50))
     stored = make_defence("dp-gaussian", epsilon=math.inf, clip=2).apply(vectors)
@@ -246,3 +252,13 @@ def test_the_noise_of_scale_and_perturb_stays_in_its_ball() -> None:
     relative = np.linalg.norm(off, axis=1) / scale
     assert relative.max() <= 1.5 / 4 + 1e-5
     assert relative.mean() == pytest.approx(1.5 / 4 * DIMENSION / (DIMENSION + 1), rel=0.02)
+
+
+def test_a_cloaked_query_is_near_its_document_and_not_the_same() -> None:
+    """Were the noise the same, whoever may ask could tell a right guess from a near one."""
+    vectors = unit(some_vectors(30))
+    defence = made("cloaked", vectors, approximation=1, seed=4)
+    stored, asked = unit(defence.apply(vectors, seed=4)), unit(defence.query(vectors))
+    cosines = (stored * asked).sum(axis=1)
+    assert (cosines > 0.85).all()
+    assert (cosines < 0.999).all()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from defence_cases import fresh
-from toy import ToyEncoder
 
+from toy import ToyEncoder
 from unembed.defences import defence_names
 from unembed.defences.defended_encoder import DefendedEncoder
 from unembed.encoders.base import Encoder

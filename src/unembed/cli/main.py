@@ -34,6 +34,7 @@ COMMANDS = {
     "canary": ("canary", "Make sentences with secrets, to plant in a store and look for afterwards."),
     "evaluate": ("evaluate", "Measure how much a model recovers, beside the floors."),
     "audit": ("audit", "Attack a vector store's vectors, and report what they give away."),
+    "defend": ("defend", "Defend a file's vectors: noise, codes, secret maps, or a learnt transform."),
     "serve": ("serve", "Serve the live demonstration page and the HTTP API."),
 }
 

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from unembed.progress import Progress
+
 Floats = NDArray[np.float32]
 
 
@@ -39,11 +41,22 @@ class Defence(Protocol):
         """What method this is."""
 
     @property
+    def seed(self) -> int | None:
+        """The seed of `fit`."""
+
+    @property
+    def fitted_dimension(self) -> int | None:
+        """The dimension of the vectors of `fit`."""
+
+    @property
     def digest(self) -> str:
         """Changes with the method, its parameters, and what it learnt and drew."""
 
-    def fit(self, vectors: Floats, *, seed: int) -> None:
-        """Learn statistics from vectors [N, D], and draw the secret; the same seed draws the same one."""
+    def fit(self, vectors: Floats, *, seed: int, progress: Progress | None = None) -> None:
+        """Learn statistics from vectors [N, D], and draw the secret; the same seed draws the same one.
+
+        `progress` is told of the steps of a training.
+        """
 
     def apply(self, vectors: Floats, *, seed: int = 0) -> Floats:  # [N, D] -> [N, D']
         """The vectors as the store then holds them, codes decoded to float32.

@@ -1,4 +1,4 @@
-"""An encoder whose vectors are defended: what an attacker has who can ask the service that fills the store."""
+"""An encoder whose vectors are defended: what an attacker has who can ask the service that fills a store."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class DefendedEncoder:
-    """An `encoders.base.Encoder` that gives what the store would hold; its digest is not the clean encoder's.
+    """An `encoders.base.Encoder` that gives what the store would hold; its digest is not the clean
+    encoder's.
 
-    Noise follows the seed and the clean vector's bits. So where a defence is random, a text whose vector differs
-    in the last bit in another batch gets other noise: only a defence without noise keeps an encoder's promise
-    that a vector does not depend on its batch.
+    Noise follows the seed and the clean vector's bits. So where a defence is random, a text whose vector
+    differs in the last bit in another batch gets other noise: only a defence without noise keeps an
+    encoder's promise that a vector does not depend on its batch.
     """
 
     def __init__(self, encoder: Encoder, defence: Defence, *, seed: int = 0) -> None:

@@ -32,7 +32,7 @@ class Gaussian(Method):
         random=True,
         queries_too=False,
         needs_fit=False,
-        source="Morris et al. 2023, Text Embeddings Reveal (Almost) As Much As Text, section 6.2",
+        source="Morris et al. 2023, Text Embeddings Reveal (Almost) As Much As Text",
     )
     parameters_type = GaussianParameters
     parameters: GaussianParameters

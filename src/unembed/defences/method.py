@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from unembed.defences.base import DefenceInfo, Floats
 from unembed.defences.keyed_noise import Doubles
 from unembed.errors import DataError, UsageError
+from unembed.progress import Progress, SilentProgress
 from unembed.storage import digest_bytes, digest_json
 
 FLOAT_BYTES = 4
@@ -39,6 +40,7 @@ class Method:
         self.fitted_dimension: int | None = None
         self.mean_norm: float | None = None
         self.seed: int | None = None  # of `fit`
+        self._progress: Progress = SilentProgress()
 
     @property
     def digest(self) -> str:
@@ -49,13 +51,14 @@ class Method:
         chosen = self.parameters.model_dump(mode="json")
         return digest_json({"method": self.info.name, "parameters": chosen, "arrays": arrays})
 
-    def fit(self, vectors: Floats, *, seed: int) -> None:
+    def fit(self, vectors: Floats, *, seed: int, progress: Progress | None = None) -> None:
         vectors = finite_rows(vectors)
         if not len(vectors):
             raise DataError("A defence cannot be fitted on no vectors.")
         self.public, self.secret = {}, {}
         self.fitted_dimension, self.seed = vectors.shape[1], seed
         self.mean_norm = float(np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1).mean()))
+        self._progress = progress or SilentProgress()
         self._learn(vectors, seed)
 
     def apply(self, vectors: Floats, *, seed: int = 0) -> Floats:

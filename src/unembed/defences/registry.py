@@ -16,6 +16,7 @@ from unembed.defences.binary_quantisation import BinaryQuantisation
 from unembed.defences.dominant_directions import DominantDirections
 from unembed.defences.dp_gaussian import DPGaussian
 from unembed.defences.gaussian import Gaussian
+from unembed.defences.learnt import Learnt
 from unembed.defences.method import Method
 from unembed.defences.metric_dp import MetricDP
 from unembed.defences.neighbour_mixing import NeighbourMixing
@@ -50,6 +51,7 @@ METHODS: dict[str, type[Method]] = {
         ScaleAndPerturb,
         DominantDirections,
         NeighbourMixing,
+        Learnt,
     )
 }
 

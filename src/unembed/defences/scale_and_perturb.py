@@ -7,7 +7,7 @@ from pydantic import Field
 
 from unembed.defences.base import DefenceInfo, Floats
 from unembed.defences.keyed_noise import Doubles, uniform_draw
-from unembed.defences.method import Method, Parameters, finite_rows
+from unembed.defences.method import Method, Parameters
 from unembed.defences.noise_ball import ball_units, unit_ball_rows
 from unembed.defences.permutation import drawn_order
 
@@ -51,14 +51,21 @@ class ScaleAndPerturb(Method):
         self.secret["order"] = drawn_order(vectors.shape[1], seed, "shuffle")
 
     def query(self, vectors: Floats) -> Floats:
-        return self.apply(finite_rows(vectors), seed=self.seed or 0)
+        """A query draws noise of its own: an equal document is near it, and never the same."""
+        vectors = self._checked(vectors)
+        return np.asarray(
+            self._transform(vectors) + self._perturb(vectors, self.seed or 0, "query"), np.float32
+        )
 
     def _transform(self, vectors: Floats) -> Doubles:
         return np.asarray(self.secret["scale"] * vectors[:, self.secret["order"]].astype(np.float64))
 
     def _noise(self, vectors: Floats, seed: int) -> Doubles:
+        return self._perturb(vectors, seed, "cloaked")
+
+    def _perturb(self, vectors: Floats, seed: int, purpose: str) -> Doubles:
         radius = float(self.secret["scale"][0]) * self.parameters.approximation / 4
-        return radius * unit_ball_rows(vectors, seed, "cloaked")
+        return radius * unit_ball_rows(vectors, seed, purpose)
 
     def _units(self) -> dict[str, float | int | str]:
         if not self.mean_norm:

@@ -32,7 +32,7 @@ class JsonLines:
     def count(self) -> int | None:
         if self.path is None:
             return None
-        with self._open() as file:
+        with self.open() as file:
             return sum(1 for line in file if line.strip())
 
     def blocks(self, start: int, size: int) -> Iterator[Floats]:
@@ -45,14 +45,14 @@ class JsonLines:
     def _vectors(self, start: int) -> Iterator[Floats]:
         where = "standard input" if self.path is None else str(self.path)
         row, width, missing = 0, 0, 0  # `missing`: vectors that are null before the first that is not
-        with self._open() as file:
+        with self.open() as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
                 row += 1
                 if row <= start:
                     continue
-                vector = self._parse(line, f"{where}, line {number},")
+                vector = self.parse(line, f"{where}, line {number},")
                 if vector is None:
                     missing += 1
                 elif width and len(vector) != width:
@@ -70,7 +70,7 @@ class JsonLines:
         if missing:
             raise DataError(f"{where} has no vector: all of them are null.")
 
-    def _parse(self, line: bytes, where: str) -> Floats | None:
+    def parse(self, line: bytes, where: str) -> Floats | None:
         """The vector, with NaN where a number is null; None where there is no vector at all."""
         try:
             record = json.loads(line)
@@ -79,7 +79,7 @@ class JsonLines:
                 f"{where} is not valid JSON: {error}.", hint="Write one vector per line: [0.1, 0.2, ...]"
             ) from error
         if isinstance(record, dict):
-            record = record[self._field(record, where)]
+            record = record[self.field_of(record, where)]
         if record is None:
             return None
         numbers = (int, float, type(None))
@@ -90,13 +90,15 @@ class JsonLines:
             )
         return as_floats([np.nan if x is None else x for x in record])
 
-    def _field(self, record: dict[str, Any], where: str) -> str:
+    def field_of(self, record: dict[str, Any], where: str) -> str:
+        """The field of a record that holds the vector."""
         if self.field is not None or not record:
             return choose(list(record), self.field or "embedding", where, "field")
         lists = [name for name, value in record.items() if isinstance(value, list)]
         return choose(lists or list(record), None, where, "field")
 
-    def _open(self) -> AbstractContextManager[IO[bytes]]:
+    def open(self) -> AbstractContextManager[IO[bytes]]:
+        """The lines, unpacked where the file is gzipped."""
         if self.path is None:
             return nullcontext(sys.stdin.buffer)  # not ours to close
         with self.path.open("rb") as handle:
@@ -112,18 +114,18 @@ class Parquet:
     field: str | None
 
     def count(self) -> int:
-        with self._file() as file:
+        with self.open() as file:
             return int(file.metadata.num_rows)
 
     def blocks(self, start: int, size: int) -> Iterator[Floats]:
-        with self._file() as file:
-            column = self._column(file.schema_arrow)
+        with self.open() as file:
+            column = self.column(file.schema_arrow)
             groups, skip = self._groups(file.metadata, start)
             row, width = start - skip, 0
             for batch in parquet_batches(file, size, groups, [column]):
                 values = batch.column(0)
                 present = ~np.asarray(values.is_null())  # [n]
-                some = self._table(values.drop_null(), column, row) if present.any() else None  # [k, D]
+                some = self.table(values.drop_null(), column, row) if present.any() else None  # [k, D]
                 width = (width or self._width(column)) if some is None else some.shape[1]
                 # A row without a vector is one that cannot be inverted, like one with NaN.
                 table = np.full((len(values), width), np.nan, np.float32)  # [n, D]
@@ -135,14 +137,15 @@ class Parquet:
 
     def _width(self, column: str) -> int:
         """The dimension of the first vector that there is."""
-        with self._file() as file:
+        with self.open() as file:
             for batch in file.iter_batches(columns=[column]):
                 values = batch.column(0).drop_null()
                 if len(values):
                     return len(values[0].as_py())
         raise DataError(f"{self.path}, column '{column}', has no vector: all of them are null.")
 
-    def _table(self, values: Any, column: str, row: int) -> Floats:
+    def table(self, values: Any, column: str, row: int) -> Floats:
+        """The vectors of a column's values, none of them null; `row` is the first one's number.  # [n, D]"""
         flat = as_floats(values.flatten().to_numpy(zero_copy_only=False))
         if not len(values) or len(flat) % len(values):
             raise self._ragged(column, row)
@@ -158,7 +161,8 @@ class Parquet:
             hint="All vectors of a file must come from one encoder.",
         )
 
-    def _column(self, schema: Any) -> str:
+    def column(self, schema: Any) -> str:
+        """The column that holds the vectors."""
         types = require("pyarrow.types", extra="parquet", purpose="Reading Parquet")
         lists = [
             field.name
@@ -184,7 +188,8 @@ class Parquet:
         return list(range(first, len(sizes))), start if first < len(sizes) else 0
 
     @contextmanager
-    def _file(self) -> Iterator[Any]:
+    def open(self) -> Iterator[Any]:
+        """The file, as pyarrow opens it."""
         parquet = require("pyarrow.parquet", extra="parquet", purpose="Reading Parquet")
         from pyarrow.lib import ArrowException
 
