@@ -153,15 +153,15 @@ class WithEncoder:
     def judge(self, store: DefendedStore) -> Encoder:
         """What tells him how near a guess is."""
         assert self.encoder is not None
-        kind = NoiselessJudge if store.setting.info.random else DefendedEncoder
+        kind = QueryJudge if store.setting.info.random else DefendedEncoder
         return kind(self.encoder, store.defence)
 
 
-class NoiselessJudge(DefendedEncoder):
-    """For judging guesses where a defence draws noise: more of it would only blur the comparison."""
+class QueryJudge(DefendedEncoder):
+    """For judging guesses where documents get noise: more of it would only blur the comparison."""
 
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> Floats:  # [N, D']
-        """What queries become: comparable with defended vectors, and never noisy."""
+        """What queries become, which are made to be compared with defended vectors."""
         return self.defence.query(self.encoder.encode(texts, batch_tokens=batch_tokens))
 
 
