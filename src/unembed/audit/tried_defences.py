@@ -70,8 +70,8 @@ def _summary(figures: TrialFigures, n: int, pairs: int) -> Defences:
     return Defences(
         note=f"Token F1 of the best attacker on {n} sampled texts: one is unaware of the defence, one knows "
         f"the method, one matches columns, one knows {pairs} texts of the store; beside the share of the ten "
-        f"nearest neighbours that a search still finds. {said} None of them had the defended encoder at hand: "
-        "'unembed evaluate --defences' has him too.",
+        f"nearest neighbours that a search still finds. {said} None of them had the defended encoder at "
+        "hand: 'unembed evaluate --defences' has him too.",
         rows=tuple(
             DefenceRow(
                 name=point.title,
