@@ -68,6 +68,7 @@ MADE_ON = {
 LONGER = ("abstracts (SciFact)", "articles (Climate-FEVER)")
 HELD_OUT = 0.01  # the share that `unembed prepare` holds out at each end by default
 READ = 40_000  # lines of a file to look for held-out ones in
+MOST = 400  # texts of a kind that a run may ask for
 
 
 def held_out(path: Path, read: int = READ) -> Iterator[str]:
@@ -104,10 +105,15 @@ def benchmark_texts(folder: Path) -> dict[str, list[str]]:
 
 
 class Measured:
-    """Some texts of one kind, attacked; what was done stays in a folder, so that a stop costs little."""
+    """The first `count` of some texts of one kind, attacked.
 
-    def __init__(self, inverter: Inverter, texts: list[str], guided: int, calls: int, folder: Path) -> None:
-        tokenizer = inverter.checkpoint.tokenizer
+    What was done stays in a folder: a stop costs little, and a later run with more texts adds to it.
+    """
+
+    def __init__(
+        self, inverter: Inverter, kind: list[str], count: int, guided: int, calls: int, folder: Path
+    ) -> None:
+        tokenizer, texts = inverter.checkpoint.tokenizer, kind[:count]
         vectors = inverter.encode(texts)
         config = AuditConfig(calls=calls, guided_samples=max(1, guided))
         finding = EncoderFinding(name=inverter.encoder.info.name, verdict="given", sure="as given")
@@ -123,13 +129,14 @@ class Measured:
         self.x: dict[str, np.ndarray] = {}
         self.exact: dict[str, np.ndarray] = {}
         self.f1: dict[str, np.ndarray] = {}
-        settle_plan(folder, {"kind": "calibration", "texts": texts, "calls": calls})
+        settle_plan(folder, {"kind": "calibration", "texts": kind, "calls": calls})
         with AttackLog(folder) as log:
             for attacker in make_attackers(("vectors", "surrogate", *(("encoder",) if guided else ()))):
                 if attacker.obstacle(case) is not None:
                     continue
                 attack(attacker, case, log)
-                rows = log.of(attacker.name)
+                mine = set(attacker.targets(case))
+                rows = [row for row in log.of(attacker.name) if row.target in mine]
                 found = [row.recovered or "" for row in rows]
                 lengths = [len(ids) for ids in tokenise(tokenizer, found)]
                 truth = [texts[row.target] for row in rows]
@@ -212,6 +219,8 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="page whose table between the marks is renewed")
     parser.add_argument("--print-only", action="store_true", help="write no calibration.json")
     args = parser.parse_args()
+    if not 1 <= args.guided <= args.texts <= MOST and args.guided:
+        parser.error(f"--guided must not exceed --texts, nor --texts {MOST}")
     inverter = Inverter.from_pretrained(args.model)
     folder, digest = inverter.checkpoint.folder, model_digest(inverter.checkpoint)
     assert folder is not None
@@ -222,9 +231,9 @@ def main() -> None:
 
     def measured(kind: str, texts: list[str]) -> Measured:
         print(f"attacking {kind}", file=sys.stderr, flush=True)
-        chosen = short_ones(inverter, texts, args.texts, 0)
+        chosen = short_ones(inverter, texts, MOST, 0)
         safe = "".join(letter if letter.isalnum() else "-" for letter in kind)
-        return Measured(inverter, chosen, args.guided, args.calls, work / safe)
+        return Measured(inverter, chosen, args.texts, args.guided, args.calls, work / safe)
 
     made = {kind: measured(kind, texts) for kind, texts in every.items()}
     tested = {kind: measured(kind, texts) for kind, texts in tests.items()}

@@ -107,7 +107,7 @@ def figures(report: AuditReport, minutes: float | None = None) -> str:
             cells.append("" if measure is None else f"{cell(measure.figure)}{counted}")
         paid = cost(one.encoder_calls, one.attacked, one.dollars, None)
         lines.append(f"| {one.title} | {one.n} | {' | '.join(cells)} | {paid} |")
-    lines += ["", "What leaked, which is what lies above the higher floor:", ""]
+    lines += ["", "What leaked, which is what lies above the highest floor:", ""]
     lines += ["| attacker | word for word | words in common (F1) | personal data |", "|---|---|---|---|"]
     for one in report.attackers:
         shown = [
@@ -134,6 +134,17 @@ def figures(report: AuditReport, minutes: float | None = None) -> str:
             f"| {one.k} | {cell(one.precision)} | {cell(one.recall)} | {cell(one.floor_precision)} |"
             for one in report.long_chunks.words
         ]
+    if report.completions:
+        lines += ["", "Who knows how a text begins, and has its vector, gets of the rest:", ""]
+        lines += ["| texts | n | words given | what | came back | with another vector | leaked |"]
+        lines += ["|---|---|---|---|---|---|---|"]
+        for some in report.completions:
+            which = "threads" if some.long else "messages"
+            lines += [
+                f"| {which} | {some.n} | {some.given:g} | {one.label} | {cell(one.figure)} | "
+                f"{cell(one.floors[0].figure)} | {cell(one.leaked)} |"
+                for one in some.measures
+            ]
     return "\n".join(lines)
 
 

@@ -19,6 +19,7 @@ from unembed import Inverter
 from unembed.decode import DECODERS
 from unembed.errors import DataError, MismatchError, UnembedError, UsageError
 from unembed.inverter import BUNDLED, InvertConfig, PlausibilityWarning, Update
+from unembed.text import tokenise
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +133,21 @@ def test_known_lengths(inverter: Inverter, vectors: np.ndarray) -> None:
         assert all(result.length_known for result in results)
 
 
+def test_known_beginnings(inverter: Inverter, fixed: Inverter, vectors: np.ndarray) -> None:
+    """The given words stay, whatever the length; a vector's text does not depend on its neighbours."""
+    given = tuple(f"the {word}" for word in ("small dog", "old river sees", "cat")) * 4
+    for model in (inverter, fixed):
+        known = [tuple(ids) for ids in tokenise(model.checkpoint.tokenizer, given)]
+        many = model.invert(vectors, beginnings=given, n_best=2)
+        for result, ids in zip(many, known, strict=True):
+            assert result.tokens[: len(ids)] == ids
+            assert all(other.tokens[: len(ids)] == ids for other in result.alternatives)
+        alone = model.invert(vectors[1], beginnings=given[1], n_best=2)
+        assert alone.text == many[1].text
+    same = inverter.invert(vectors[:3], beginnings="the", lengths=[5, 2, 7])
+    assert [len(result.tokens) for result in same] == [5, 2, 7]
+
+
 @pytest.mark.parametrize("strategy", ["confidence", "euler", "beam", "mask-predict"])
 def test_alternatives_where_there_is_one_length(
     inverter: Inverter, fixed: Inverter, vectors: np.ndarray, strategy: str
@@ -220,6 +236,10 @@ def test_unfit_vectors(inverter: Inverter, vectors: np.ndarray, broken, error, m
         ({"options": {"by": "margin"}, "by": "margin"}, "by is given twice"),
         ({"lengths": 11}, "1 to 10 tokens"),
         ({"lengths": [1, 2]}, "2 lengths for 12 vectors"),
+        ({"beginnings": ("The",)}, "1 beginnings for 12 vectors"),
+        ({"beginnings": "The cat sat on the mat and then it slept again"}, "the text at most 10"),
+        ({"beginnings": "The cat", "lengths": 2}, "has 2 tokens, and the text at most 2"),
+        ({"beginnings": "The cat", "strategy": "guided"}, "cannot be told how one begins"),
         ({"lengths": [0] * 12}, "1 to 10"),
     ],
 )

@@ -159,6 +159,9 @@ class InvertConfig(InversionOptions):
     lengths: int | tuple[int, ...] | None = Field(
         None, description="Tokens of the text, if known: one number, or one per vector."
     )
+    beginnings: str | tuple[str, ...] | None = Field(
+        None, description="First words of the text, if known: the same for all, or one per vector."
+    )
     batch_size: int = Field(64, ge=1, description="Texts per forward pass.")
     trace: bool = Field(False, description="Keep the text before and after every step.")
     check: bool = Field(True, description="Warn of vectors that do not look like the encoder's.")

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.compute.precision import Precision, choose_precision, computing
+from unembed.decode.beginnings import beginnings_of, check_beginnings
 from unembed.decode.observer import Observer, SearchProgress, Update
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
 from unembed.decode.strategy import InversionRun, Strategy
@@ -232,6 +233,8 @@ class Inverter:
         strategy = make_strategy(config.strategy, config.options)
         if config.lengths is not None:
             self._check_lengths(config.lengths, vectors)
+        if config.beginnings is not None:
+            check_beginnings(config, vectors, whole=not strategy.needs_encoder)
         return self._stream(vectors, strategy, self._run(strategy, config, encoder, observe))
 
     def _run(
@@ -286,6 +289,8 @@ class Inverter:
             if lengths is not None:
                 lengths = lengths[torch.from_numpy(good)]
             run.rows = (first + good.nonzero()[0]).tolist()
+            if config.beginnings is not None:
+                run.beginnings = beginnings_of(self.checkpoint, config.beginnings, run.rows, lengths)
             with computing(self.precision(config)):
                 found = iter(strategy.invert(run, batch[good], lengths))
             for reason in reasons:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from audit_cases import STORE, MakeCase, write_store
 
 import tiny
 import toy
+from unembed.audit import public_texts
 from unembed.audit.audit_config import AuditConfig
 from unembed.audit.audit_report import EncoderFinding
 from unembed.audit.case import Case, make_case
@@ -18,6 +19,15 @@ from unembed.audit.sampled_store import Planted, SampledStore
 from unembed.audit.which_encoder import ChosenModel
 from unembed.inverter import Inverter
 from unembed.stores.base import Row
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _few_public_texts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Embedding thousands takes seconds; and the developer's own home is left alone."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(public_texts, "COUNT", 40)
+        patched.setenv("UNEMBED_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")

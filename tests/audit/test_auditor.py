@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,11 @@ def test_a_complete_audit_leaves_figures_and_no_texts(
         "rows.jsonl",
     }
     found = rows(tmp_path / "out")
-    assert len(found) == 12
+    assert Counter(one["attacker"] for one in found) == {
+        "vectors": 12,
+        "beginning": 12,
+        "beginning-floor": 12,
+    }
     assert all(one["recovered"] is None and one["original"] is None for one in found)
     assert all({"exact", "f1"} <= set(one["statistics"]) for one in found)
 
@@ -231,5 +236,6 @@ def test_a_dry_run_reads_little_and_writes_nothing(
     assert by_name["vectors"].vectors == 50
     assert by_name["vectors"].seconds is not None
     assert not by_name["encoder"].possible
+    assert by_name["beginning"].possible
     assert "not possible" in "\n".join(found.lines())
     assert not (tmp_path / "audits").exists()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from unembed.decode import DECODERS, Decoded, decode, decode_all, make_decoder
+from unembed.decode.beginnings import start_from
 from unembed.decode.denoising_loop import NOTHING, Step
 from unembed.invert_config import InversionOptions
 from unembed.model.denoiser import Denoiser
@@ -58,6 +59,29 @@ def test_no_mask_is_left_and_the_budget_is_kept(
     assert (out.forward_passes <= make_decoder(name).passes(length, steps)).all()
     assert (out.log_prob <= 0).all()
     assert out.score.isfinite().all()
+
+
+@pytest.mark.parametrize("steps", [None, 1, 4, 20])
+def test_what_is_given_stays(
+    given: Denoiser, vectors: Tensor, name: str, saving: Saving, steps: int | None
+) -> None:
+    """Beginnings of different lengths: neither revealed anew nor taken back, and worth no probability."""
+    lengths = torch.arange(len(vectors)) % 3 + 7  # [B]
+    known = [tuple(range(3, 3 + row % 5)) for row in range(len(vectors))]
+    start = start_from(known, lengths, given.config.mask_id)
+    decoder, options = make_decoder(name), InversionOptions(steps=steps, **saving)
+    seeds = torch.arange(len(vectors))
+    settings = {"seeds": seeds, "trace": True, "banned": [UNKNOWN]}
+    out = decode_all(given, vectors, lengths, decoder, options, start=start, batch=4, **settings)
+    assert out.trace is not None
+    for row, beginning in enumerate(known):
+        size = len(beginning)
+        for frame in out.trace[row]:
+            assert tuple(frame[:size].tolist()) == beginning
+        assert (out.trace[row][0][size:] == given.config.mask_id).all()
+        assert (out.log_prob[row, :size] == 0).all()
+        assert (out.tokens[row, : lengths[row]] >= 0).all()
+        assert (out.tokens[row, size : lengths[row]] < UNKNOWN).all()
 
 
 def test_steps_are_the_budget(name: str, saving: Saving) -> None:

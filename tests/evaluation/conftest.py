@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from evaluation_bench import Bench
 
+import toy
 from unembed.data.prepared import PreparedData
 from unembed.model.checkpoint import Checkpoint, CheckpointConfig
 from unembed.model.config import BlockConfig, DenoiserConfig
@@ -54,3 +56,8 @@ def make_model(prepared: PreparedData, tmp_path: Path) -> MakeModel:
 @pytest.fixture
 def model(make_model: MakeModel) -> Path:
     return make_model()
+
+
+@pytest.fixture
+def bench(prepared: PreparedData, model: Path, tmp_path: Path, toy_encoder: toy.ToyEncoder) -> Bench:
+    return Bench(prepared, model, tmp_path / "evaluation", toy_encoder)

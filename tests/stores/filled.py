@@ -1,4 +1,4 @@
-"""Real stores, filled with the same 200 vectors and texts: one builder each."""
+"""Real stores, filled with the same vectors and texts: one builder each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,26 @@ COUNT, WIDTH = 200, 12
 VECTORS = np.random.default_rng(0).normal(size=(COUNT, WIDTH)).astype(np.float32)
 # Some rows have no text: stores differ in how they say so.
 TEXTS: list[str | None] = [None if row % 50 == 7 else f"Note {row} says: grüße, 你好" for row in range(COUNT)]
-IDS = [str(row) for row in range(COUNT)]
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a store is filled with, and the model that its metadata names, where it has any."""
+
+    vectors: Any
+    texts: list[str | None]
+    model: str = "minilm"
+
+    @property
+    def width(self) -> int:
+        return int(self.vectors.shape[1])
+
+    @property
+    def ids(self) -> list[str]:
+        return [str(row) for row in range(len(self.texts))]
+
+
+NOTES = Content(VECTORS, TEXTS)
 
 
 @dataclass(frozen=True)
@@ -29,7 +48,7 @@ class Filled:
     dtype: str = "float32"
     metric: str | None = None
     text_field: str | None = "text"
-    ids: list[str] = field(default_factory=lambda: IDS)
+    ids: list[str] = field(default_factory=lambda: NOTES.ids)
     vectors: Any = field(default_factory=lambda: VECTORS)
     tolerance: float = 1e-6
     counted: bool = True
@@ -43,33 +62,39 @@ def unit(vectors: Any) -> Any:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def npy(folder: Path) -> Filled:
-    np.save(folder / "v.npy", VECTORS)
-    np.save(folder / "none.npy", VECTORS[:0])
+def npy(folder: Path, content: Content = NOTES) -> Filled:
+    np.save(folder / "v.npy", content.vectors)
+    np.save(folder / "none.npy", content.vectors[:0])
     return Filled(
         "file", str(folder / "v.npy"), None, text_field=None, files=folder, empty=str(folder / "none.npy")
     )
 
 
-def npz(folder: Path) -> Filled:
-    np.savez(folder / "v.npz", embeddings=VECTORS, text=np.array([text or "" for text in TEXTS]))
+def npz(folder: Path, content: Content = NOTES) -> Filled:
+    np.savez(
+        folder / "v.npz", embeddings=content.vectors, text=np.array([text or "" for text in content.texts])
+    )
     return Filled("file", str(folder / "v.npz"), None, vector_name="embeddings", files=folder)
 
 
-def safetensors(folder: Path) -> Filled:
+def safetensors(folder: Path, content: Content = NOTES) -> Filled:
     from safetensors.numpy import save_file
 
-    save_file({"half": VECTORS.astype(np.float16)}, folder / "v.safetensors", metadata={"model": "minilm"})
+    save_file(
+        {"half": content.vectors.astype(np.float16)},
+        folder / "v.safetensors",
+        metadata={"model": content.model},
+    )
     return Filled(
         "file", str(folder / "v.safetensors"), None, vector_name="half", dtype="float16", text_field=None,
         tolerance=2e-3, files=folder,
     )  # fmt: skip
 
 
-def jsonl(folder: Path) -> Filled:
+def jsonl(folder: Path, content: Content = NOTES) -> Filled:
     lines = [
-        json.dumps({"id": row, "text": TEXTS[row], "embedding": VECTORS[row].tolist()})
-        for row in range(COUNT)
+        json.dumps({"id": row, "text": content.texts[row], "embedding": content.vectors[row].tolist()})
+        for row in range(len(content.texts))
     ]
     lines.append(json.dumps({"id": "no vector", "text": "x", "embedding": None}))
     (folder / "v.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -78,59 +103,61 @@ def jsonl(folder: Path) -> Filled:
     )
 
 
-def parquet(folder: Path) -> Filled:
+def parquet(folder: Path, content: Content = NOTES) -> Filled:
     import pyarrow as pa
     from pyarrow import parquet as pq
 
     def write(name: str, rows: list[int]) -> str:
         table = pa.table(
             {
-                "_id": pa.array([IDS[row] for row in rows], pa.string()),
-                "text": pa.array([TEXTS[row] for row in rows], pa.string()),
-                "vector": pa.array([VECTORS[row].tolist() for row in rows], pa.list_(pa.float32())),
+                "_id": pa.array([content.ids[row] for row in rows], pa.string()),
+                "text": pa.array([content.texts[row] for row in rows], pa.string()),
+                "vector": pa.array([content.vectors[row].tolist() for row in rows], pa.list_(pa.float32())),
             }
         )
         pq.write_table(table, folder / name, row_group_size=70)
         return str(folder / name)
 
-    whole, none = write("v.parquet", list(range(COUNT))), write("none.parquet", [])
+    whole, none = write("v.parquet", list(range(len(content.texts)))), write("none.parquet", [])
     return Filled("file", whole, None, vector_name="vector", files=folder, empty=none)
 
 
-def faiss(folder: Path) -> Filled:
+def faiss(folder: Path, content: Content = NOTES) -> Filled:
     import faiss
 
-    index = faiss.IndexIDMap(faiss.IndexFlatIP(WIDTH))
-    index.add_with_ids(VECTORS, np.arange(COUNT))
+    index = faiss.IndexIDMap(faiss.IndexFlatIP(content.width))
+    index.add_with_ids(content.vectors, np.arange(len(content.texts)))
     faiss.write_index(index, str(folder / "v.faiss"))
-    faiss.write_index(faiss.IndexFlatIP(WIDTH), str(folder / "none.faiss"))
+    faiss.write_index(faiss.IndexFlatIP(content.width), str(folder / "none.faiss"))
     return Filled(
         "faiss", f"faiss:{folder / 'v.faiss'}", None, metric="dot", text_field=None, files=folder,
         empty=str(folder / "none.faiss"),
     )  # fmt: skip
 
 
-def qdrant_points(client: Any) -> None:
+def qdrant_points(client: Any, content: Content = NOTES) -> None:
     """Two collections: one vector a point, and several by name (one of them per token, one sparse)."""
     from qdrant_client import models
 
-    plain = models.VectorParams(size=WIDTH, distance=models.Distance.EUCLID)
+    plain = models.VectorParams(size=content.width, distance=models.Distance.EUCLID)
     client.create_collection("notes", vectors_config=plain)
     client.create_collection("none", vectors_config=plain)
     client.upsert(
         "notes",
         [
-            models.PointStruct(id=row, vector=VECTORS[row].tolist(), payload={"page_content": TEXTS[row]})
-            for row in range(COUNT)
+            models.PointStruct(
+                id=row, vector=content.vectors[row].tolist(), payload={"page_content": content.texts[row]}
+            )
+            for row in range(len(content.texts))
         ],
     )
     several = {
-        "title": models.VectorParams(size=WIDTH, distance=models.Distance.COSINE),
+        "title": models.VectorParams(size=content.width, distance=models.Distance.COSINE),
         "body": models.VectorParams(
-            size=WIDTH, distance=models.Distance.DOT, datatype=models.Datatype.FLOAT16
+            size=content.width, distance=models.Distance.DOT, datatype=models.Datatype.FLOAT16
         ),
         "tokens": models.VectorParams(
-            size=WIDTH,
+            size=content.width,
             distance=models.Distance.COSINE,
             multivector_config=models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM),
         ),
@@ -144,10 +171,10 @@ def qdrant_points(client: Any) -> None:
             models.PointStruct(
                 id=row,
                 vector={
-                    "title": VECTORS[row].tolist(),
-                    "tokens": [VECTORS[row].tolist()] * 2,
+                    "title": content.vectors[row].tolist(),
+                    "tokens": [content.vectors[row].tolist()] * 2,
                     "words": models.SparseVector(indices=[row], values=[1.0]),
-                    **({"body": VECTORS[row].tolist()} if row % 2 else {}),
+                    **({"body": content.vectors[row].tolist()} if row % 2 else {}),
                 },
                 payload={"metadata": {"title": f"Title {row}"}},
             )
@@ -163,11 +190,11 @@ def qdrant_points(client: Any) -> None:
     )
 
 
-def qdrant(folder: Path) -> Filled:
+def qdrant(folder: Path, content: Content = NOTES) -> Filled:
     from qdrant_client import QdrantClient
 
     client = QdrantClient(path=str(folder / "qdrant"))
-    qdrant_points(client)
+    qdrant_points(client, content)
     client.close()
     address = f"qdrant:{folder / 'qdrant'}#"
     return Filled(
@@ -176,18 +203,18 @@ def qdrant(folder: Path) -> Filled:
     )  # fmt: skip
 
 
-def chroma(folder: Path) -> Filled:
+def chroma(folder: Path, content: Content = NOTES) -> Filled:
     import chromadb
     from chromadb.config import Settings
 
     client = chromadb.PersistentClient(str(folder / "chroma"), settings=Settings(anonymized_telemetry=False))
     collection = client.create_collection(
-        "notes", metadata={"model": "minilm"}, configuration={"hnsw": {"space": "cosine"}},
+        "notes", metadata={"model": content.model}, configuration={"hnsw": {"space": "cosine"}},
         embedding_function=None,
     )  # fmt: skip
     collection.add(
-        ids=IDS, embeddings=VECTORS, documents=[text or "" for text in TEXTS],
-        metadatas=[{"title": f"Title {row}"} for row in range(COUNT)],
+        ids=content.ids, embeddings=content.vectors, documents=[text or "" for text in content.texts],
+        metadatas=[{"title": f"Title {row}"} for row in range(len(content.texts))],
     )  # fmt: skip
     client.create_collection("none", embedding_function=None)
     client.close()
@@ -198,7 +225,7 @@ def chroma(folder: Path) -> Filled:
     )  # fmt: skip
 
 
-def lancedb(folder: Path) -> Filled:
+def lancedb(folder: Path, content: Content = NOTES) -> Filled:
     import lancedb
     import pyarrow as pa
 
@@ -207,15 +234,18 @@ def lancedb(folder: Path) -> Filled:
         [
             pa.field("id", pa.int64()),
             pa.field("text", pa.string()),
-            pa.field("vector", pa.list_(pa.float16(), WIDTH)),
-            pa.field("tokens", pa.list_(pa.list_(pa.float32(), WIDTH))),
+            pa.field("vector", pa.list_(pa.float16(), content.width)),
+            pa.field("tokens", pa.list_(pa.list_(pa.float32(), content.width))),
         ]
     )
     columns = [
-        pa.array(range(COUNT)),
-        pa.array(TEXTS, pa.string()),
-        pa.array(list(VECTORS.astype(np.float16)), pa.list_(pa.float16(), WIDTH)),
-        pa.array([[VECTORS[row].tolist()] for row in range(COUNT)], pa.list_(pa.list_(pa.float32(), WIDTH))),
+        pa.array(range(len(content.texts))),
+        pa.array(content.texts, pa.string()),
+        pa.array(list(content.vectors.astype(np.float16)), pa.list_(pa.float16(), content.width)),
+        pa.array(
+            [[content.vectors[row].tolist()] for row in range(len(content.texts))],
+            pa.list_(pa.list_(pa.float32(), content.width)),
+        ),
     ]
     database.create_table("notes", pa.table(columns, schema=schema))
     database.create_table("none", schema=schema)
@@ -226,18 +256,20 @@ def lancedb(folder: Path) -> Filled:
     )  # fmt: skip
 
 
-def duckdb(folder: Path) -> Filled:
+def duckdb(folder: Path, content: Content = NOTES) -> Filled:
     import duckdb
 
     with duckdb.connect(str(folder / "v.duckdb")) as database:
         database.execute("BEGIN")
         for table in ("notes", "none"):
             database.execute(
-                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, text VARCHAR, vector FLOAT[{WIDTH}])"
+                f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, text VARCHAR, vector FLOAT[{content.width}])"
             )
-        rows = [(row, TEXTS[row], VECTORS[row].tolist()) for row in range(COUNT)]
-        database.executemany("INSERT INTO notes VALUES (?, ?, ?)", [*rows, (COUNT, "no vector", None)])
-        database.execute("COMMENT ON TABLE notes IS 'made with minilm'")
+        rows = [(row, content.texts[row], content.vectors[row].tolist()) for row in range(len(content.texts))]
+        database.executemany(
+            "INSERT INTO notes VALUES (?, ?, ?)", [*rows, (len(content.texts), "no vector", None)]
+        )
+        database.execute(f"COMMENT ON TABLE notes IS 'made with {content.model}'")
         database.execute("COMMIT")
     address = f"duckdb:{folder / 'v.duckdb'}#"
     return Filled(
@@ -246,31 +278,32 @@ def duckdb(folder: Path) -> Filled:
     )  # fmt: skip
 
 
-def sqlite_vec(folder: Path) -> Filled:
+def sqlite_vec(folder: Path, content: Content = NOTES) -> Filled:
     import apsw
     import sqlite_vec
 
     database = apsw.Connection(str(folder / "v.db"))
     database.enable_load_extension(True)
     database.load_extension(sqlite_vec.loadable_path())
-    small = np.clip(np.round(VECTORS * 40), -128, 127).astype(np.int8)
+    small = np.clip(np.round(content.vectors * 40), -128, 127).astype(np.int8)
     with database:
         for table in ("notes", "none"):
             database.execute(
-                f"CREATE VIRTUAL TABLE {table} USING vec0(id INTEGER PRIMARY KEY, vector float[{WIDTH}] "
-                f"distance_metric=cosine, small int8[{WIDTH}], bits bit[16], +text TEXT)"
+                f"CREATE VIRTUAL TABLE {table} USING vec0(id INTEGER PRIMARY KEY, "
+                f"vector float[{content.width}] distance_metric=cosine, small int8[{content.width}], "
+                "bits bit[16], +text TEXT)"
             )
         database.executemany(
             "INSERT INTO notes(id, vector, small, bits, text) VALUES (?, ?, vec_int8(?), vec_bit(?), ?)",
             [
-                (row, VECTORS[row].tobytes(), small[row].tobytes(), b"ab", TEXTS[row] or "")
-                for row in range(COUNT)
+                (row, content.vectors[row].tobytes(), small[row].tobytes(), b"ab", content.texts[row] or "")
+                for row in range(len(content.texts))
             ],
         )
         database.execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, body TEXT, embedding BLOB)")
         database.executemany(
             "INSERT INTO plain VALUES (?, ?, ?)",
-            [(row, f"body {row}", VECTORS[row].tobytes()) for row in range(COUNT)],
+            [(row, f"body {row}", content.vectors[row].tobytes()) for row in range(len(content.texts))],
         )
     database.close()
     address = f"sqlite-vec:{folder / 'v.db'}#"
@@ -280,18 +313,21 @@ def sqlite_vec(folder: Path) -> Filled:
     )  # fmt: skip
 
 
-def milvus(folder: Path) -> Filled:
+def milvus(folder: Path, content: Content = NOTES) -> Filled:
     from pymilvus import DataType, MilvusClient
 
     client = MilvusClient(str(folder / "milvus.db"))
     for name in ("notes", "none"):
         schema = client.create_schema(auto_id=False, enable_dynamic_field=True)
         schema.add_field("id", DataType.INT64, is_primary=True)
-        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=WIDTH)
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=content.width)
         indexes = client.prepare_index_params()
         indexes.add_index("vector", index_type="AUTOINDEX", metric_type="IP")
         client.create_collection(name, schema=schema, index_params=indexes)
-    rows = [{"id": row, "vector": VECTORS[row].tolist(), "text": TEXTS[row] or ""} for row in range(COUNT)]
+    rows = [
+        {"id": row, "vector": content.vectors[row].tolist(), "text": content.texts[row] or ""}
+        for row in range(len(content.texts))
+    ]
     client.insert("notes", rows)
     client.close()
     release_milvus(folder / "milvus.db")

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import filled
-from filled import COUNT, TEXTS, VECTORS, WIDTH, Filled
+from elastic_over_http import ElasticOverHttp
+from filled import NOTES, Content, Filled
 from qdrant_over_http import QdrantOverHttp
 from servers import PASSWORD, Running
 
@@ -15,27 +16,27 @@ READER = "reader"  # a user of PostgreSQL who may only SELECT
 READ_COMMANDS = {"scan", "hgetall", "hmget", "select", "hello", "client|setinfo", "auth"}
 
 
-def postgres(running: Running) -> Filled:
+def postgres(running: Running, content: Content = NOTES) -> Filled:
     """Filled by the superuser, read by a user who may only SELECT."""
     database = superuser(running)
     database.execute("CREATE EXTENSION vector")
     database.execute(f"CREATE ROLE {READER} LOGIN PASSWORD '{PASSWORD}'")
     for table in ("notes", "none"):
         database.execute(
-            f"CREATE TABLE {table} (id bigint PRIMARY KEY, text text, vector vector({WIDTH}), "
-            f"half halfvec({WIDTH}), plain real[], sparse sparsevec({WIDTH}))"
+            f"CREATE TABLE {table} (id bigint PRIMARY KEY, text text, vector vector({content.width}), "
+            f"half halfvec({content.width}), plain real[], sparse sparsevec({content.width}))"
         )
         database.execute(f"GRANT SELECT ON {table} TO {READER}")
     database.execute(
         "CREATE TABLE secret (id int, vector vector(3)); INSERT INTO secret VALUES (1, '[1,2,3]')"
     )
     with database.cursor().copy("COPY notes (id, text, vector, half, plain) FROM STDIN") as copy:
-        for row in range(COUNT):
-            written = "[" + ",".join(str(number) for number in VECTORS[row]) + "]"
-            copy.write_row((row, TEXTS[row], written, written, VECTORS[row].tolist()))
-        copy.write_row((COUNT, "no vector", None, None, None))
+        for row in range(len(content.texts)):
+            written = "[" + ",".join(str(number) for number in content.vectors[row]) + "]"
+            copy.write_row((row, content.texts[row], written, written, content.vectors[row].tolist()))
+        copy.write_row((len(content.texts), "no vector", None, None, None))
     database.execute("CREATE INDEX ON notes USING hnsw (vector vector_cosine_ops)")
-    database.execute("COMMENT ON TABLE notes IS 'made with minilm'")
+    database.execute(f"COMMENT ON TABLE notes IS 'made with {content.model}'")
     address = f"pgvector://{READER}@127.0.0.1:{running.port}/postgres?table="
 
     def fingerprint() -> Any:
@@ -64,12 +65,15 @@ def superuser(running: Running) -> Any:
     raise AssertionError("PostgreSQL does not start")
 
 
-def redis(running: Running) -> Filled:
+def redis(running: Running, content: Content = NOTES) -> Filled:
     client = redis_client(running)
     pipe = client.pipeline()
-    for row in range(COUNT):
-        text = TEXTS[row]
-        record: dict[str, Any] = {"vector": VECTORS[row].tobytes(), **({"text": text} if text else {})}
+    for row in range(len(content.texts)):
+        text = content.texts[row]
+        record: dict[str, Any] = {
+            "vector": content.vectors[row].tobytes(),
+            **({"text": text} if text else {}),
+        }
         pipe.hset(f"notes:{row}", mapping=record)
     pipe.set("notes:counter", 5)
     pipe.hset("notes:no-vector", mapping={"text": "x"})
@@ -91,7 +95,7 @@ def redis(running: Running) -> Filled:
     client.config_resetstat()
     return Filled(
         "redis", f"{address}notes:", collection="notes:", vector_name="vector", counted=False,
-        ids=[f"notes:{row}" for row in range(COUNT)], elsewhere=f"{address}nots:", fingerprint=fingerprint,
+        ids=[f"notes:{one}" for one in content.ids], elsewhere=f"{address}nots:", fingerprint=fingerprint,
     )  # fmt: skip
 
 
@@ -145,6 +149,22 @@ def qdrant(server: QdrantOverHttp) -> Filled:
 
     return Filled(
         "qdrant", f"{address}notes", metric="l2", text_field="page_content", elsewhere=f"{address}nots",
+        empty=f"{address}none", fingerprint=fingerprint,
+    )  # fmt: skip
+
+
+def elastic(server: ElasticOverHttp) -> Filled:
+    kind = "opensearch" if server.opensearch else "elasticsearch"
+    address = f"{kind}://127.0.0.1:{server.port}#"
+
+    def fingerprint() -> Any:
+        """Whether it was asked for anything but what a reader asks for, and what it still holds for one."""
+        paths = ("/_search", "/_search/scroll")
+        read = [one for one in server.requests if one[0] == "GET" or one[1].endswith(paths)]
+        return len(server.requests) - len(read), sorted(server.scrolls)
+
+    return Filled(
+        kind, f"{address}notes", vector_name="vector", metric="cosine", elsewhere=f"{address}nots",
         empty=f"{address}none", fingerprint=fingerprint,
     )  # fmt: skip
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from every_store import Stores
+from file_state import state_of
 from filled import TEXTS, WIDTH, Filled
 from servers import PASSWORD
 
@@ -24,6 +23,7 @@ from unembed.stores.sampling import sample_rows
 CASES = (
     "npy", "npz", "safetensors", "jsonl", "parquet", "faiss", "qdrant", "qdrant_server", "chroma",
     "chroma_server", "lancedb", "pgvector", "milvus", "milvus_server", "sqlite_vec", "duckdb", "redis",
+    "elasticsearch", "opensearch",
 )  # fmt: skip
 
 
@@ -40,14 +40,6 @@ def store(case: Filled) -> Iterator[Store]:
 
 def _open(case: Filled, address: str | None = None, **wanted: Any) -> Store:
     return open_store(address or case.address, **{"vector": case.vector, **wanted})
-
-
-def _state(folder: Path | None) -> dict[str, tuple[str, int]]:
-    """Every file with its digest and its time of change."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder else []
-    return {
-        str(path): (hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in files
-    }
 
 
 @pytest.mark.parametrize("batch", [7, 64, 1000])
@@ -104,14 +96,14 @@ class _Paged:
 
 def test_nothing_changes(case: Filled) -> None:
     case.fingerprint()  # servers count commands: what earlier tests sent is not meant
-    files, content = _state(case.files), case.fingerprint()
+    files, content = state_of(case.files), case.fingerprint()
     with closing(_open(case)) as store:
         store.describe()
         assert len(sample_rows(store, 5, 0)) == 5
         next(iter(store.scroll(3)))  # begun and left
         if case.files is not None:
-            assert _state(case.files) == files
-    assert _state(case.files) == files
+            assert state_of(case.files) == files
+    assert state_of(case.files) == files
     assert case.fingerprint() == content
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-ATTACKERS = ("vectors", "surrogate", "encoder", "pairs")
+ATTACKERS = ("vectors", "surrogate", "encoder", "pairs", "beginning")
 DEFENCES = ("gaussian:sigma=0.02", "binary", "pca:removed=0.75", "rotation")
 THRESHOLDS = ("exact", "f1", "pii", "canary")
 
@@ -36,7 +36,7 @@ class AuditConfig(BaseModel):
     )
     attackers: tuple[str, ...] = Field(
         (),
-        description="Who attacks: all, or some of vectors, surrogate, encoder, pairs.  "
+        description="Who attacks: all, or some of vectors, surrogate, encoder, pairs, beginning.  "
         "[default: whoever is possible here]",
     )
     calls: int = Field(

@@ -14,6 +14,7 @@ from unembed.storage import read_json, write_json
 FORMAT = 1
 REPORT_NAME = "report.json"
 Status = Literal["measured", "interrupted", "skipped"]
+FloorName = Literal["shuffled", "nearest", "public"]
 
 
 class Frozen(BaseModel):
@@ -71,21 +72,21 @@ class ModelUsed(Frozen):
 
 
 class Floor(Frozen):
-    """What is guessed without this row's vector."""
+    """What is guessed without reading this row's vector."""
 
-    name: Literal["shuffled", "nearest"]
+    name: FloorName
     label: str
     figure: Figure
 
 
 class Measure(Frozen):
-    """One rate, the floors beside it, and how far it is above the higher one."""
+    """One rate, the floors beside it, and how far it is above the highest one."""
 
-    name: Literal["exact", "f1", "pii", "canary"]
+    name: Literal["exact", "f1", "words", "pii", "canary"]
     label: str
     figure: Figure
     floors: tuple[Floor, ...] = ()
-    leaked: Figure = Field(description="Difference to the higher floor, row by row: what counts as leaked.")
+    leaked: Figure = Field(description="Difference to the highest floor, row by row: what counts as leaked.")
     found: int | None = Field(None, description="How many came back, where things are counted.")
     total: int | None = Field(None, description="How many there were, where things are counted.")
 
@@ -97,7 +98,7 @@ class PersonalKind(Frozen):
     total: int = Field(description="Pieces of this kind in the attacked texts.")
     found: int = Field(description="Pieces that came back whole.")
     part: int = Field(description="Names, places and organisations of which only some words came back.")
-    guessed: float = Field(description="Pieces that the shuffled floor finds, on average.")
+    guessed: float = Field(description="Pieces that the highest floor finds, on average.")
     figure: Figure
     leaked: Figure
 
@@ -154,6 +155,17 @@ class LongChunks(Frozen):
     names_found: int | None = Field(None, description="Names whose words are all among the likeliest 50.")
     names: int | None = None
     note: str
+
+
+class Completion(Frozen):
+    """What somebody gets of the rest who knows the first words of a text, beside the same without its
+    vector.
+    """
+
+    long: bool = Field(description="Whether these are the texts that are longer than the model writes.")
+    n: int
+    given: float = Field(description="First words that he was given, on average.")
+    measures: tuple[Measure, ...] = Field(description="All of them on the rest alone.")
 
 
 class PersonalSummary(Frozen):
@@ -252,6 +264,7 @@ class AuditReport(Frozen):
     headline: str
     attackers: tuple[AttackerResult, ...]
     long_chunks: LongChunks | None
+    completions: tuple[Completion, ...] = Field((), description="By the attacker who knows a beginning.")
     personal: PersonalSummary | None
     canaries: CanarySummary | None
     examples: tuple[Example, ...]

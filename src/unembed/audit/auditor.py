@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unembed.audit import completions
 from unembed.audit.attack import attack
 from unembed.audit.attack_rows import ROWS_NAME, AttackLog
 from unembed.audit.attackers import Attacker, make_attackers
@@ -181,6 +182,8 @@ def _run(
         for attacker in attackers:
             if reasons[attacker.name] is None:
                 attack(attacker, case, log, quiet=quiet)
+        if completions.NAME in case.config.wanted:
+            completions.complete(case, log, quiet=quiet)
     except KeyboardInterrupt:
         return Ending("interrupted", "Interrupted; the same command goes on."), None
     except UnembedError as error:

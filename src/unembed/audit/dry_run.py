@@ -17,6 +17,7 @@ from unembed.audit.audit_config import AuditConfig
 from unembed.audit.auditor import open_audit
 from unembed.audit.calibration import load_calibration
 from unembed.audit.case import Case, make_case
+from unembed.audit.completions import MOST, NAME, begun_texts
 from unembed.audit.figure_text import money
 from unembed.audit.prices import TOKENS, dollars
 from unembed.audit.sampled_store import LEAST_OTHERS, SampledStore, summary_fields
@@ -103,6 +104,8 @@ def forecast(address: str, config: AuditConfig, *, trust_remote_code: bool = Fal
         _forecast(one, case, min(config.samples, there), there, len(opened.canaries))
         for one in make_attackers(config.wanted)
     )
+    if NAME in config.wanted:
+        found += (_beginnings(case, min(config.samples, there)),)
     sorted_rows = case.summary.short + case.summary.long
     return Forecast(
         store=info.address,
@@ -152,6 +155,18 @@ def _forecast(attacker: Attacker, case: Case, drawn: int, there: int, canaries: 
         seconds=_seconds(attacker, case, vectors),
         dollars=dollars(case.chosen.finding.name, calls, TOKENS, case.config.price),
     )
+
+
+def _beginnings(case: Case, drawn: int) -> AttackerForecast:
+    """Who knows how a text begins: of short and of long texts so many, each with two vectors."""
+    share = len(begun_texts(case)) / max(1, case.summary.short + case.summary.long)
+    vectors = 2 * min(2 * MOST, round(share * drawn))
+    title = "Knows how a text begins"
+    if not vectors:
+        reason = "It takes texts of six words or more, and a model for their encoder."
+        return AttackerForecast(name=NAME, title=title, possible=False, reason=reason)
+    seconds = _seconds(make_attackers(("vectors",))[0], case, vectors)
+    return AttackerForecast(name=NAME, title=title, possible=True, vectors=vectors, seconds=seconds)
 
 
 def _seconds(attacker: Attacker, case: Case, vectors: int) -> float | None:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from unembed.audit.audit_report import Gate
 from unembed.metrics.figure import Figure
+
+_MEASURES = {
+    "exact": "word for word",
+    "f1": "words in common",
+    "pii": "personal data",
+    "canary": "planted secrets",
+}
 
 
 def share(value: float) -> str:
@@ -24,11 +32,21 @@ def cell(figure: Figure | None) -> str:
     return "" if figure is None else f"{share(figure.value)} {interval(figure)}".strip()
 
 
+def leaked(figure: Figure) -> str:
+    """What is above the highest floor; nothing is said as that, not as a number below zero."""
+    return f"leaked {cell(figure)}" if figure.value > 0 else "not above the floors"
+
+
 def money(dollars: float | None) -> str:
     """A price; less than a cent is said so."""
     if dollars is None:
         return "no charge known"
     return "less than $0.01" if dollars < 0.01 else f"${dollars:,.2f}"
+
+
+def allowances(gate: Gate) -> str:
+    """The thresholds, in words."""
+    return ", ".join(f"{_MEASURES[name]} at most {share(limit)}" for name, limit in gate.thresholds.items())
 
 
 def cost(encoder_calls: int, attacked: int, dollars: float | None, seconds: float | None) -> str:

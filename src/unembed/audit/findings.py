@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unembed.audit.attack_rows import AttackRow
-from unembed.audit.audit_report import Floor, Measure, PersonalKind
+from unembed.audit.audit_report import Floor, FloorName, Measure, PersonalKind
 from unembed.audit.case import Case
-from unembed.audit.floors_of_rows import nearest_texts, shuffled
+from unembed.audit.floors_of_rows import nearest_public, nearest_texts, shuffled
+from unembed.audit.public_texts import PublicTexts
 from unembed.audit.shares import (
     difference_figure,
     mean_figure,
@@ -28,9 +30,10 @@ from unembed.personal import Entity, Extent, recovered
 Doubles = NDArray[np.float64]
 Entities = dict[int, list[Entity]]  # of the attacked texts, by target
 
-FLOOR_LABELS = {
+FLOOR_LABELS: dict[FloorName, str] = {
     "shuffled": "Given another row's vector",
     "nearest": "Nearest other text of the collection",
+    "public": "Nearest of {count:,} public sentences",
 }
 
 
@@ -43,7 +46,9 @@ class Findings:
     statistics: dict[int, dict[str, float]]  # by target
 
 
-def find(case: Case, rows: Sequence[AttackRow], entities: Entities | None) -> Findings:
+def find(
+    case: Case, rows: Sequence[AttackRow], entities: Entities | None, public: PublicTexts | None = None
+) -> Findings:
     """Compare what an attacker recovered with the texts; rows of canaries count apart."""
     seed = case.config.seed
     usual = [row for row in rows if row.canary is None]
@@ -51,7 +56,7 @@ def find(case: Case, rows: Sequence[AttackRow], entities: Entities | None) -> Fi
     measures: list[Measure] = []
     personal: tuple[PersonalKind, ...] = ()
     if usual and case.with_texts:
-        compared = _Compared(case, usual)
+        compared = _Compared(case, usual, public)
         exact = compared.measure(
             "exact", "Word for word", lambda t, r: float(exact_match(t, r)), share_figure
         )
@@ -76,12 +81,21 @@ def find(case: Case, rows: Sequence[AttackRow], entities: Entities | None) -> Fi
 class _Compared:
     """One attacker's texts beside the store's, and what the floors put in their place."""
 
-    def __init__(self, case: Case, rows: Sequence[AttackRow]) -> None:
+    def __init__(self, case: Case, rows: Sequence[AttackRow], public: PublicTexts | None) -> None:
         self.case, self.seed = case, case.config.seed
         self.targets = [case.targets[row.target].text or "" for row in rows]
         self.found = [row.recovered or "" for row in rows]
-        self.others = shuffled(len(rows), seed=self.seed)  # [k, n]
-        self.nearest = nearest_texts(case, [row.target for row in rows])
+        numbers = [row.target for row in rows]
+        # By floor: texts that take the place of what was recovered, a list per turn.
+        self.instead: dict[FloorName, list[list[str]]] = {}
+        others = shuffled(len(rows), seed=self.seed)  # [k, n]
+        if len(others):
+            self.instead["shuffled"] = [[self.found[other] for other in turn] for turn in others.tolist()]
+        if (nearest := nearest_texts(case, numbers)) is not None:
+            self.instead["nearest"] = [nearest]
+        if public is not None:
+            self.instead["public"] = [nearest_public(case, numbers, public)]
+        self._public = 0 if public is None else len(public.texts)
         self._tokens: dict[str, list[int]] = {}
 
     def f1(self, target: str, recovered: str) -> float:
@@ -92,46 +106,54 @@ class _Compared:
             [self._tokens[text]] = self.case.tokens([text])
         return self._tokens[text]
 
-    def shuffled_values(self, value: Callable[[int, str], float]) -> Doubles | None:
-        """The mean over some other rows of what is found of row i in their recovered texts.  # [n]"""
-        if not len(self.others):
-            return None
-        values = [
-            [value(row, self.found[other]) for row, other in enumerate(turn)] for turn in self.others.tolist()
-        ]
-        out: Doubles = np.mean(np.array(values, dtype=np.float64), axis=0)
-        return out
+    def floors(self, value: Callable[[int, str], float]) -> dict[FloorName, Doubles]:
+        """By floor: what is found of row i in the texts that take its place, on average.  # [n] each"""
+        return {
+            name: np.mean([[value(row, text) for row, text in enumerate(turn)] for turn in turns], axis=0)
+            for name, turns in self.instead.items()
+        }
+
+    def shown(self, name: FloorName, figure: Figure) -> Floor:
+        return Floor(name=name, label=FLOOR_LABELS[name].format(count=self._public), figure=figure)
 
     def measure(
         self,
-        name: str,
+        name: Literal["exact", "f1"],
         label: str,
         compare: Callable[[str, str], float],
         figure: Callable[..., Figure],
     ) -> tuple[Measure, Doubles]:
         values = np.array([compare(t, r) for t, r in zip(self.targets, self.found, strict=True)])
-        floors: dict[str, Doubles] = {}
-        by_chance = self.shuffled_values(lambda row, text: compare(self.targets[row], text))
-        if by_chance is not None:
-            floors["shuffled"] = by_chance
-        if self.nearest is not None:
-            floors["nearest"] = np.array(
-                [compare(t, r) for t, r in zip(self.targets, self.nearest, strict=True)], dtype=np.float64
-            )
-        highest = max(floors.values(), key=lambda values: float(values.mean()), default=np.zeros(len(values)))
+        floors = self.floors(lambda row, text: compare(self.targets[row], text))
         made = Measure(
             name=name,
             label=label,
             figure=figure(values, seed=self.seed),
-            floors=tuple(
-                Floor(name=one, label=FLOOR_LABELS[one], figure=figure(some, seed=self.seed))
-                for one, some in floors.items()
-            ),
-            leaked=difference_figure(values - highest, seed=self.seed),
+            floors=tuple(self.shown(one, figure(some, seed=self.seed)) for one, some in floors.items()),
+            leaked=difference_figure(values - _highest(floors, len(values)), seed=self.seed),
             found=int(values.sum()) if name == "exact" else None,
             total=len(values) if name == "exact" else None,
         )
         return made, values
+
+
+def _highest(floors: dict[FloorName, Doubles], count: int) -> Doubles:
+    """The floor that finds most; zeros where there is none.  # [n]"""
+    return max(floors.values(), key=lambda values: float(values.sum()), default=np.zeros(count))
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Personal data of one kind, or of all, counted per row."""
+
+    whole: Doubles  # [n]
+    part: Doubles
+    total: Doubles
+    floors: dict[FloorName, Doubles]  # whole, by each floor
+
+    @property
+    def highest(self) -> Doubles:
+        return _highest(self.floors, len(self.whole))
 
 
 def _personal(
@@ -140,62 +162,48 @@ def _personal(
     """Personal data of the texts that came back whole, by kind and all together."""
     mine = [entities.get(row.target, []) for row in rows]
     kinds = sorted({entity.kind.value for some in mine for entity in some})
-    counts: list[tuple[int, int]] = []
-    for some, text in zip(mine, compared.found, strict=True):
-        counts.append((_whole(some, text), len(some)))
+    counts = [(_whole(some, text), len(some)) for some, text in zip(mine, compared.found, strict=True)]
     if not kinds:
         return None, (), counts
 
-    def tally(kind: str | None) -> tuple[Doubles, Doubles, Doubles, Doubles, Doubles]:
-        """Per row: whole, in part, in all; and whole by each floor."""
+    def tally(kind: str | None) -> _Tally:
         wanted = [[one for one in some if kind in (None, one.kind.value)] for some in mine]
         whole, part = np.zeros(len(rows)), np.zeros(len(rows))
         for row, (some, text) in enumerate(zip(wanted, compared.found, strict=True)):
             for one in recovered(some, text):
                 whole[row] += one.extent is Extent.WHOLE
                 part[row] += one.extent is Extent.PART
-        chance = compared.shuffled_values(lambda row, text: _whole(wanted[row], text))
-        nearest = np.zeros(len(rows))
-        if compared.nearest is not None:
-            nearest = np.array(
-                [_whole(some, text) for some, text in zip(wanted, compared.nearest, strict=True)]
-            )
         total = np.array([len(some) for some in wanted], dtype=np.float64)
-        return whole, part, total, np.zeros(len(rows)) if chance is None else chance, nearest
+        return _Tally(whole, part, total, compared.floors(lambda row, text: _whole(wanted[row], text)))
 
     by_kind = []
     for kind in kinds:
-        whole, part, total, chance, nearest = tally(kind)
-        highest = max(chance, nearest, key=lambda values: float(values.sum()))
+        one = tally(kind)
         by_kind.append(
             PersonalKind(
                 kind=kind,
-                total=int(total.sum()),
-                found=int(whole.sum()),
-                part=int(part.sum()),
-                guessed=round(float(highest.sum()), 2),
-                figure=pooled_figure(whole, total, seed=seed),
-                leaked=pooled_difference(whole, highest, total, seed=seed),
+                total=int(one.total.sum()),
+                found=int(one.whole.sum()),
+                part=int(one.part.sum()),
+                guessed=round(float(one.highest.sum()), 2),
+                figure=pooled_figure(one.whole, one.total, seed=seed),
+                leaked=pooled_difference(one.whole, one.highest, one.total, seed=seed),
             )
         )
-    whole, _, total, chance, nearest = tally(None)
-    highest = max(chance, nearest, key=lambda values: float(values.sum()))
-    floors = [
-        Floor(name="shuffled", label=FLOOR_LABELS["shuffled"], figure=pooled_figure(chance, total, seed=seed))
-    ]
-    if compared.nearest is not None:
-        near = pooled_figure(nearest, total, seed=seed)
-        floors.append(Floor(name="nearest", label=FLOOR_LABELS["nearest"], figure=near))
+    by_kind.sort(key=lambda one: -one.total)
+    every = tally(None)
     pii = Measure(
         name="pii",
         label="Personal data",
-        figure=pooled_figure(whole, total, seed=seed),
-        floors=tuple(floors),
-        leaked=pooled_difference(whole, highest, total, seed=seed),
-        found=int(whole.sum()),
-        total=int(total.sum()),
+        figure=pooled_figure(every.whole, every.total, seed=seed),
+        floors=tuple(
+            compared.shown(name, pooled_figure(some, every.total, seed=seed))
+            for name, some in every.floors.items()
+        ),
+        leaked=pooled_difference(every.whole, every.highest, every.total, seed=seed),
+        found=int(every.whole.sum()),
+        total=int(every.total.sum()),
     )
-    by_kind.sort(key=lambda one: -one.total)
     return pii, tuple(by_kind), counts
 
 

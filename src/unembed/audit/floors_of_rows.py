@@ -1,4 +1,4 @@
-"""The floors of an audit: what is guessed of a row without its vector, or with the rest of the collection."""
+"""The floors of an audit: what is guessed of a row without reading its vector."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unembed.audit.case import Case, Target
+from unembed.audit.public_texts import PublicTexts, unit
 from unembed.evaluation.floors import derangement
 
 SHUFFLES = 10  # other rows whose recovered texts each text is compared with
@@ -38,8 +39,7 @@ def nearest_texts(case: Case, targets: Sequence[int]) -> list[str] | None:
     there = [one for one in everyone if one.text]
     if len(there) < 2:
         return None
-    pool = _unit(np.stack([one.vector for one in there]))  # [m, D]
-    cosine = _unit(case.vectors[list(targets)]) @ pool.T  # [n, m]
+    cosine = unit(case.vectors[list(targets)]) @ unit(np.stack([one.vector for one in there])).T  # [n, m]
     place = {one.id: column for column, one in enumerate(there)}
     for row, target in enumerate(targets):
         if (own := place.get(case.targets[target].id)) is not None:
@@ -47,7 +47,7 @@ def nearest_texts(case: Case, targets: Sequence[int]) -> list[str] | None:
     return [there[column].text or "" for column in cosine.argmax(axis=1).tolist()]
 
 
-def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    out: NDArray[np.float32] = vectors / np.maximum(norms, np.float32(1e-12))
-    return out
+def nearest_public(case: Case, targets: Sequence[int], public: PublicTexts) -> list[str]:
+    """For each row the nearest sentence that anybody has."""
+    cosine = unit(case.vectors[list(targets)]) @ public.vectors.T  # [n, m]
+    return [public.texts[column] for column in cosine.argmax(axis=1).tolist()]

@@ -8,6 +8,7 @@ from html import escape
 
 from unembed.audit import html_parts as parts
 from unembed.audit.audit_report import AuditReport
+from unembed.audit.html_words import completions, long_texts
 from unembed.audit.report_style import STYLE
 
 
@@ -22,7 +23,8 @@ def to_html(report: AuditReport) -> str:
             parts.attackers(report),
             parts.personal(report),
             parts.examples(report),
-            parts.long_texts(report),
+            long_texts(report),
+            completions(report),
             parts.defences(report),
             _listed("What to do next", report.next_steps),
             _listed("How it was measured", report.methods),

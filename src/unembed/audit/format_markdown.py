@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unembed.audit.audit_report import AttackerResult, AuditReport
-from unembed.audit.figure_text import cell, cost, share
+from unembed.audit.figure_text import allowances, cell, cost, share
 
 
 def to_markdown(report: AuditReport) -> str:
@@ -23,6 +23,7 @@ def to_markdown(report: AuditReport) -> str:
         *_attackers(report),
         *_personal(report),
         *_long(report),
+        *_completions(report),
         *_defences(report),
         *_gate(report),
         *_list("How it was measured", report.methods),
@@ -119,6 +120,27 @@ def _long(report: AuditReport) -> list[str]:
     return lines
 
 
+def _completions(report: AuditReport) -> list[str]:
+    if not report.completions:
+        return []
+    lines = [
+        "## Who knows how a text begins",
+        "",
+        "Figures are of the rest alone; the floor is the same beginning with another row's vector.",
+        "",
+        "| texts | n | words given | what | came back | floor | leaked |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for one in report.completions:
+        which = "longer than the model writes" if one.long else "that the model writes"
+        lines += [
+            f"| {which} | {one.n} | {one.given:g} | {measure.label} | {cell(measure.figure)} | "
+            f"{cell(measure.floors[0].figure)} | {cell(measure.leaked)} |"
+            for measure in one.measures
+        ]
+    return [*lines, ""]
+
+
 def _defences(report: AuditReport) -> list[str]:
     if report.defences is None:
         return []
@@ -137,7 +159,7 @@ def _gate(report: AuditReport) -> list[str]:
     gate = report.gate
     if not gate.thresholds and gate.baseline is None:
         return []
-    limits = ", ".join(f"{name} at most {share(limit)}" for name, limit in gate.thresholds.items())
+    limits = allowances(gate)
     lines = ["## Gate", "", f"{'Passed' if gate.passed else 'Failed'}{': ' + limits if limits else ''}.", ""]
     return [*lines, *(f"- {one.says}" for one in gate.findings), ""]
 

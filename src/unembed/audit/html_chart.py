@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from unembed.audit.audit_report import Measure
-from unembed.audit.figure_text import cell, interval, share
+from unembed.audit.audit_report import Floor, Measure
+from unembed.audit.figure_text import interval, leaked, share
 from unembed.metrics.figure import Figure
 
 WIDTH, LEFT, RIGHT = 920, 244, 186
@@ -21,7 +21,7 @@ class Bar:
 
     label: str
     figure: Figure
-    floors: Sequence[Figure] = ()
+    floors: Sequence[Floor] = ()
     note: str = ""  # under the figure
     count: str = ""  # under the label
 
@@ -32,8 +32,8 @@ def measure_bars(measures: Sequence[Measure]) -> list[Bar]:
         Bar(
             one.label,
             one.figure,
-            [floor.figure for floor in one.floors],
-            note=f"leaked {cell(one.leaked)}",
+            one.floors,
+            note=leaked(one.leaked),
             count=f"{one.found:,} of {one.total:,}" if one.total and one.found is not None else "",
         )
         for one in measures
@@ -68,11 +68,11 @@ def _bar(bar: Bar, middle: float) -> str:
         f'opacity=".82"/>',
     ]
     for floor in bar.floors:
-        x = _x(min(1.0, max(0.0, floor.value)))
+        x = _x(min(1.0, max(0.0, floor.figure.value)))
         parts.append(
             f'<line x1="{x:.1f}" y1="{top - 4:.1f}" x2="{x:.1f}" y2="{top + BAR + 4:.1f}" '
             f'stroke="var(--floor)" '
-            f'stroke-width="4"><title>floor {share(floor.value)}</title></line>'
+            f'stroke-width="4"><title>{escape(floor.label)}: {share(floor.figure.value)}</title></line>'
         )
     if bar.figure.low is not None and bar.figure.high is not None:
         low, high = _x(max(0.0, bar.figure.low)), _x(min(1.0, bar.figure.high))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from unembed.audit.audit_report import AttackerResult, AuditReport, Piece
-from unembed.audit.figure_text import cell, cost, share
+from unembed.audit.figure_text import allowances, cell, cost, share
 from unembed.audit.html_chart import Bar, bar_chart, measure_bars
 
 _LEGEND = (
@@ -14,9 +14,8 @@ _LEGEND = (
     'style="width:1.4rem;height:.8rem;background:var(--bad);border-radius:2px"></i>came back'
     '</span><span><i style="width:1.4rem;height:2px;background:var(--ink);vertical-align:.25em"></i>95 % '
     "interval</span>"
-    '<span><i style="width:4px;height:1rem;background:var(--floor)"></i>floors: the same with another row\'s '
-    "vector; "
-    "nearest other text of the collection</span></p>"
+    '<span><i style="width:4px;height:1rem;background:var(--floor)"></i>floors, guessed without the row\'s '
+    "vector: with another row's vector, by the nearest other text, by the nearest public sentence</span></p>"
 )
 
 
@@ -94,7 +93,7 @@ def tiles(report: AuditReport) -> str:
 def overview(report: AuditReport) -> str:
     """Everybody's exact matches, side by side."""
     bars = [
-        Bar(one.title, exact.figure, [floor.figure for floor in exact.floors], f"n = {exact.figure.n}")
+        Bar(one.title, exact.figure, exact.floors, f"n = {exact.figure.n}")
         for one in report.attackers
         if (exact := one.measure("exact")) is not None
     ]
@@ -112,7 +111,7 @@ def attackers(report: AuditReport) -> str:
 
 
 def _attacker(one: AttackerResult) -> str:
-    about = f"<h3>{escape(one.title)}</h3><p class='soft'>Has {escape(one.has)}."
+    about = f"<h3>{escape(one.title)}</h3><p class='soft'>With {escape(one.has)}."
     if one.status == "skipped":
         return tag("div", f"{about}</p><p><b>Skipped.</b> {escape(one.reason or '')}</p>", "card skipped")
     paid = cost(one.encoder_calls, one.attacked, one.dollars, one.seconds_per_vector)
@@ -179,7 +178,7 @@ def personal(report: AuditReport) -> str:
         f"zero. Attackers "
         f"with another n were given other rows. Found by {escape(found.detector)}.</p>"
     )
-    heads = ["kind", *(f"{escape(one.title)} (n = {one.n})" for one in who)]
+    heads = ["kind", *(f"{escape(one.title)} (n&nbsp;=&nbsp;{one.n})" for one in who)]
     return tag("section", title + tag("div", table(heads, rows) + note, "card"))
 
 
@@ -216,36 +215,6 @@ def _pieces(pieces: tuple[Piece, ...]) -> str:
     return "".join(out)
 
 
-def long_texts(report: AuditReport) -> str:
-    """Words that are read off the vectors of long texts."""
-    long = report.long_chunks
-    if long is None:
-        return ""
-    median = f", half of them longer than {long.median_tokens:,} tokens" if long.median_tokens else ""
-    text = f"<p>{long.n:,} sampled rows{median}. {escape(long.note)}</p>"
-    if long.words:
-        bars = [
-            Bar(
-                f"Right, of the likeliest {one.k} words",
-                one.precision,
-                [one.floor_precision] if one.floor_precision is not None else [],
-                "" if one.leaked is None else f"leaked {cell(one.leaked)}",
-            )
-            for one in long.words
-        ]
-        text += bar_chart(bars, "Words read off the vectors of long texts")
-        text += "<p class='legend'>Grey mark: as many of the collection's commonest words.</p>"
-        rows = [
-            (str(one.k), cell(one.precision), cell(one.recall), cell(one.floor_recall)) for one in long.words
-        ]
-        text += table(
-            ("likeliest words", "right", "of the text's own words", "commonest words: of its own"), rows
-        )
-    if long.names:
-        text += f"<p>{long.names_found} of {long.names} names in these texts are among the 50 words.</p>"
-    return tag("section", "<h2>Long texts</h2>" + tag("div", text, "card"))
-
-
 def defences(report: AuditReport) -> str:
     """What would help, where it was measured."""
     if report.defences is None:
@@ -264,7 +233,7 @@ def gate(report: AuditReport) -> str:
     found = report.gate
     if not found.thresholds and found.baseline is None:
         return ""
-    allowed = ", ".join(f"{name} at most {share(limit)}" for name, limit in found.thresholds.items())
+    allowed = allowances(found)
     badge, verdict = ("good", "passed") if found.passed else ("bad", "failed")
     text = f"<p><span class='badge {badge}'>{verdict}</span>"
     text += escape(allowed) + (f" Compared with {escape(found.baseline)}." if found.baseline else "") + "</p>"

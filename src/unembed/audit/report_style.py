@@ -55,6 +55,7 @@ th, td { text-align: left; padding: .42rem .7rem .42rem 0; border-bottom: 1px so
 vertical-align: top; } th { color: var(--soft); font-weight: 600; font-size: .84rem; }
 td.n, th.n { text-align: right; }
 .scroll { overflow-x: auto; }
+.scroll + p { margin-top: .8rem; }
 .hot { color: var(--bad); font-weight: 600; }
 .example { margin: 1rem 0 0; break-inside: avoid; display: grid; grid-template-columns: 6.2rem 1fr; gap:
 .25rem .8rem; font-size: .96rem; } .example dt { color: var(--soft); font-size: .84rem; padding-top: .15rem; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unembed.audit.audit_report import AttackerResult, Identifier, LongChunks
+from unembed.audit.audit_report import AttackerResult, Completion, Identifier, LongChunks
 from unembed.audit.case import Case
 from unembed.audit.figure_text import share
 from unembed.metrics.figure import Figure
@@ -39,7 +39,9 @@ _WHO = {
 }
 
 
-def headline(attackers: Sequence[AttackerResult], long: LongChunks | None) -> str:
+def headline(
+    attackers: Sequence[AttackerResult], long: LongChunks | None, completions: Sequence[Completion] = ()
+) -> str:
     """What a manager reads first: the worst that was measured."""
     measured = [one for one in attackers if one.measure("exact") is not None]
     if measured:
@@ -62,6 +64,14 @@ def headline(attackers: Sequence[AttackerResult], long: LongChunks | None) -> st
             f"{long.n:,} sampled texts are longer than the model writes. Of the ten likeliest words that are "
             f"read off a vector, {share(ten.precision.value)} stand in its text"
             + (f"; {share(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
+        )
+    if completions:
+        first = completions[0]
+        words = next(one for one in first.measures if one.name == "words")
+        return (
+            "Who knows how a text begins, and has its vector, guesses more of it: of his telling words "
+            f"{share(words.figure.value)} stand in the text, {share(words.floors[0].figure.value)} without "
+            f"the vector ({first.n} texts)."
         )
     if any(one.n for one in attackers):
         return "Texts were recovered, but there is nothing to compare them with: no claim is made."
@@ -86,7 +96,9 @@ def _measured_sentence(one: AttackerResult) -> str:
         text += f"; of {pii.total:,} pieces of personal data {pii.found:,} do"
     text += "."
     if f1 is not None and exact.figure.value < 0.5:
-        text += f" On average {share(f1.figure.value)} of the words are right."
+        text += f" On average {share(f1.figure.value)} of the words are right"
+        guessed = max((floor.figure.value for floor in f1.floors), default=None)
+        text += "." if guessed is None else f"; {share(guessed)} could be guessed."
     return text
 
 
@@ -113,8 +125,9 @@ def methods(case: Case) -> tuple[str, ...]:
         "of words that two texts have in common, whatever their order.",
         "Intervals are 95 % bootstrap intervals over rows; where nothing or everything came back, the "
         "exact bound.",
-        "Floors: the same attacker given another row's vector, and the nearest other text of the "
-        "collection. Only what lies above the higher floor counts as leaked.",
+        "Floors: the same attacker given another row's vector, the nearest other text of the collection, "
+        "and, where the encoder is at hand, the nearest of some thousand public sentences. Only what lies "
+        "above the highest floor counts as leaked.",
     ]
     if case.with_texts:
         out.append(

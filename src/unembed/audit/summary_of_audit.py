@@ -22,6 +22,7 @@ from unembed.audit.audit_report import (
 )
 from unembed.audit.calibration import model_digest
 from unembed.audit.case import Case
+from unembed.audit.completions import FLOOR, NAME, read_completions
 from unembed.audit.estimates import estimate_right
 from unembed.audit.examples import choose_examples
 from unembed.audit.findings import find
@@ -29,6 +30,7 @@ from unembed.audit.gate import judge
 from unembed.audit.long_chunks import read_long
 from unembed.audit.personal_data import PersonalData
 from unembed.audit.prices import TOKENS, dollars
+from unembed.audit.public_texts import public_texts
 from unembed.audit.sampled_store import SampledStore
 from unembed.audit.sentences import IDENTIFIERS, headline, limits, methods, next_steps
 from unembed.version import __version__
@@ -57,12 +59,15 @@ def summarise_audit(
     """The report, and the rows as they stay: measured, and without texts unless they were asked for."""
     config, chosen = case.config, case.chosen
     personal = PersonalData(case, quiet=quiet)
+    public = None
+    if case.with_texts and log.rows and chosen.local_encoder is not None:
+        public = public_texts(chosen.local_encoder, quiet=quiet)
     results: list[AttackerResult] = []
     examples: dict[str, tuple[Example, ...]] = {}
     left: list[AttackRow] = []
     for attacker in attackers:
         rows, reason = log.of(attacker.name), reasons[attacker.name]
-        found = find(case, rows, personal.entities)
+        found = find(case, rows, personal.entities, public)
         examples[attacker.name] = choose_examples(case, rows, found.statistics)
         left += [_finished(case, row, found.statistics[row.target]) for row in rows]
         results.append(
@@ -85,7 +90,12 @@ def summarise_audit(
                 estimate=None if case.with_texts else estimate_right(case, rows),
             )
         )
-    long = read_long(case, personal.long)
+    long, completed = read_long(case, personal.long), read_completions(case, log)
+    left += [
+        _finished(case, row, completed.statistics.get((row.attacker, row.target), {}))
+        for row in log.rows
+        if row.attacker in (NAME, FLOOR)
+    ]
     worst = max(results, key=_worst, default=None)
     report = AuditReport(
         unembed=__version__,
@@ -96,9 +106,10 @@ def summarise_audit(
         sample=case.summary,
         encoder=chosen.finding,
         model=_model(case),
-        headline=headline(results, long),
+        headline=headline(results, long, completed.figures),
         attackers=tuple(results),
         long_chunks=long,
+        completions=completed.figures,
         personal=personal.summary,
         canaries=CanarySummary(given=given, planted=len(case.canaries)) if given else None,
         examples=examples[worst.name] if worst is not None else (),
@@ -132,11 +143,12 @@ def _status(
 
 def _finished(case: Case, row: AttackRow, statistics: dict[str, float]) -> AttackRow:
     show = case.config.show_texts
+    texts = [one.text for one in case.targets] + [one.text for one in case.long]
     return row.model_copy(
         update={
             "statistics": statistics,
             "recovered": row.recovered if show else None,
-            "original": case.targets[row.target].text if show else None,
+            "original": texts[row.target] if show else None,
         }
     )
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from unembed.cli.console import json_option, print_json, say
-from unembed.cli.options import build_config, options_from
+from unembed.cli.counted_texts import counting_options, keep_counts, tell_counts
+from unembed.cli.options import build_config
 from unembed.training.casing_counting import CasingConfig
 
 _EXAMPLES = """\b
@@ -19,12 +19,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES, no_args_is_help=True)
-@click.option("--model", required=True, type=click.Path(path_type=Path), help="Folder of the model.")
-@options_from(CasingConfig)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: the model's folder]"
-)
-@json_option
+@counting_options(CasingConfig)
 def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> None:
     """Count how words are written in texts, and put the counts into a model's folder.
 
@@ -38,22 +33,21 @@ def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> No
 
     checkpoint = Checkpoint.from_pretrained(model)
     counted = count_casing(settings, quiet=as_json)
-    file = output if output is not None else model / CASING
-    if output is not None:
-        counted.casing.save(output)
-    else:
-        checkpoint.add_casing(counted.casing)
+    casing = counted.casing
+    file = keep_counts(casing, checkpoint.add_casing, model / CASING, output)
     figures = {
         "texts": counted.texts,
         "held_out": counted.held_out,
-        "words": len(counted.casing.words),
-        "abbreviations": len(counted.casing.abbreviations),
-        "bytes": file.stat().st_size,
+        "words": len(casing.words),
+        "abbreviations": len(casing.abbreviations),
     }
-    if as_json:
-        print_json({"casing": str(file), **figures})
-    else:
-        say(
-            f"{file}: {figures['words']:,} words that are not always lower case, in {counted.texts:,} texts, "
-            f"{figures['bytes'] / 1e3:.0f} kB; {counted.held_out:,} are held out."
-        )
+    tell_counts(
+        "casing",
+        file,
+        figures,
+        lambda size: (
+            f"{len(casing.words):,} words that are not always lower case, in {counted.texts:,} texts, "
+            f"{size / 1e3:.0f} kB; {counted.held_out:,} are held out."
+        ),
+        as_json=as_json,
+    )

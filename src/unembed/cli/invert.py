@@ -56,7 +56,9 @@ Examples:
     help="Folder or hub id of a trained model, or an encoder that 'unembed encoders' has an inverter for.  "
     "[default: the bundled one]",
 )
-@options_from(InvertConfig, skip=("options", "lengths", "trace", "check", "bad_vectors"), also=OLD_FLAGS)
+@options_from(
+    InvertConfig, skip=("options", "lengths", "beginnings", "trace", "check", "bad_vectors"), also=OLD_FLAGS
+)
 @click.option(
     "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the strategy; repeatable."
 )
@@ -71,6 +73,10 @@ Examples:
 @click.option(
     "--length", "lengths", metavar="N[,N]...", help="Tokens of the text, if known: one, or one per vector."
 )
+@click.option(
+    "--beginning", "beginnings", multiple=True, metavar="WORDS",
+    help="First words of the text, if known; repeated: one per vector.",
+)  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, help="Where the model runs: cpu, cuda, mps.")
 @trust_option
 @click.option(
@@ -87,6 +93,7 @@ def command(
     field: str | None,
     model: str | None,
     lengths: str | None,
+    beginnings: tuple[str, ...],
     device: str,
     trust_remote_code: bool,
     watch: bool,
@@ -106,7 +113,7 @@ def command(
         raise click.UsageError("Give either a TEXT or --embedding FILE.", ctx)
     if output is not None and embedding is None:
         raise click.UsageError("--output needs --embedding FILE.", ctx)
-    config = _config(lengths, watch, typed)
+    config = _config(lengths, beginnings, watch, typed)
     from unembed.cli.search_bar import noticing_interrupts
     from unembed.inverter import Inverter
     from unembed.strategies import make_strategy
@@ -128,13 +135,17 @@ def command(
             _to_stdout(inverter, str(embedding), field, config, watch=watch, as_json=as_json)
 
 
-def _config(lengths: str | None, watch: bool, typed: dict[str, Any]) -> InvertConfig:
+def _config(
+    lengths: str | None, beginnings: tuple[str, ...], watch: bool, typed: dict[str, Any]
+) -> InvertConfig:
     """What was typed, as one configuration; a search's budget and deadline have flags of their own."""
     from unembed.decode.strategy_options import parse_options
 
     options: dict[str, Any] = dict(parse_options(typed.pop("options")))
     search = {name: value for name in SEARCH_OPTIONS if (value := typed.pop(name)) is not None}
-    config = build_config(InvertConfig, {**typed, "lengths": _lengths(lengths), "trace": watch})
+    typed |= {"lengths": _lengths(lengths), "trace": watch}
+    typed["beginnings"] = beginnings[0] if len(beginnings) == 1 else beginnings
+    config = build_config(InvertConfig, typed)
     if config.strategy != GUIDED:
         for name in ("encoder", *search):
             if name in search or typed[name] is not None:
@@ -309,6 +320,8 @@ def _rest(config: InvertConfig, earlier: int) -> InvertConfig:
     fields: dict[str, Any] = {}
     if isinstance(config.lengths, tuple):
         fields["lengths"] = config.lengths[earlier:]
+    if isinstance(config.beginnings, tuple):
+        fields["beginnings"] = config.beginnings[earlier:]
     if config.strategy == GUIDED:  # what an interrupted search had is not what the file is for
         fields["options"] = {**config.options, "keep_on_interrupt": False}
     return InvertConfig.of(config, fields)

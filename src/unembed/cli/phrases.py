@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from unembed.cli.console import json_option, print_json, say
-from unembed.cli.options import build_config, options_from
+from unembed.cli.counted_texts import counting_options, keep_counts, tell_counts
+from unembed.cli.options import build_config
 from unembed.training.phrase_counting import PhrasesConfig
 
 _EXAMPLES = """\b
@@ -19,12 +19,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES, no_args_is_help=True)
-@click.option("--model", required=True, type=click.Path(path_type=Path), help="Folder of the model.")
-@options_from(PhrasesConfig)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: the model's folder]"
-)
-@json_option
+@counting_options(PhrasesConfig)
 def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> None:
     """Count word pairs and triples in texts, and put the counts into a model's folder.
 
@@ -38,23 +33,22 @@ def command(model: Path, output: Path | None, as_json: bool, **typed: Any) -> No
 
     checkpoint = Checkpoint.from_pretrained(model)
     counted = count_phrases(settings, checkpoint, quiet=as_json)
-    file = output if output is not None else model / PHRASES
-    if output is not None:
-        counted.phrases.save(output)
-    else:
-        checkpoint.add_phrases(counted.phrases)
+    phrases = counted.phrases
+    file = keep_counts(phrases, checkpoint.add_phrases, model / PHRASES, output)
     figures = {
         "texts": counted.texts,
         "held_out": counted.held_out,
         "repeated": counted.repeated,
-        "pairs": len(counted.phrases.pairs),
-        "triples": len(counted.phrases.triples),
-        "bytes": file.stat().st_size,
+        "pairs": len(phrases.pairs),
+        "triples": len(phrases.triples),
     }
-    if as_json:
-        print_json({"phrases": str(file), **figures})
-    else:
-        say(
-            f"{file}: {figures['pairs']:,} pairs and {figures['triples']:,} triples "
-            f"of {counted.texts:,} texts, {figures['bytes'] / 1e6:.1f} MB; {counted.held_out:,} are held out."
-        )
+    tell_counts(
+        "phrases",
+        file,
+        figures,
+        lambda size: (
+            f"{len(phrases.pairs):,} pairs and {len(phrases.triples):,} triples of {counted.texts:,} "
+            f"texts, {size / 1e6:.1f} MB; {counted.held_out:,} are held out."
+        ),
+        as_json=as_json,
+    )

@@ -25,6 +25,7 @@ class State:
     steps: Tensor  # [B] how many steps there will be, at most
     step: int = 0  # how many there have been
     origin: Tensor | None = None  # [B] the row that each row was before this step, where a decoder moves them
+    given: Tensor | None = None  # [B, L] tokens that were known from the start: they are never taken back
 
     @property
     def steps_left(self) -> Tensor:
@@ -60,7 +61,8 @@ class State:
         )
 
     def remask(self, where: Tensor) -> State:
-        """Take back what `where` [B, L] marks."""
+        """Take back what `where` [B, L] marks, but for what was given."""
+        where = where if self.given is None else where & ~self.given
         return replace(
             self,
             tokens=self.tokens.masked_fill(where, self.mask_id),
@@ -77,6 +79,7 @@ class State:
             steps=self.steps[rows],
             seeds=self.seeds[rows],
             origin=None if self.origin is None else self.origin[rows],
+            given=None if self.given is None else self.given[rows],
         )
 
 

@@ -82,8 +82,8 @@ def decode(
 
     `seeds` [B] are what each sequence's random numbers are made of; without them they are drawn from
     `generator`. `banned` entries are never produced. Where texts have an `end` token, what comes after it
-    does not count when hypotheses are compared. `start` [B, L] gives some of the tokens, and the others as
-    masks: at least one per text.
+    does not count when hypotheses are compared. `start` [B, L] gives some of the tokens, which stay, and the
+    others as masks: at least one per text.
 
     Of the options, `steps`, `guidance`, `kv_cache` and `shortlist` count here.
     """
@@ -95,12 +95,13 @@ def decode(
     model = ConditionedDenoiser.read(
         denoiser, vectors, lengths, banned, options.guidance, kv_cache=options.kv_cache
     )
+    given = None if start is None else start != denoiser.config.mask_id  # [B, L]
     if start is None:
         shape = (batch, int(lengths.max()) if batch else 0)
         start = torch.full(shape, denoiser.config.mask_id, dtype=torch.long, device=vectors.device)
         if model.padding is not None:
             start.masked_fill_(model.padding, PADDING)
-    loop = _Loop(model, decoder, start, lengths, seeds, options, end=end, trace=trace, watch=watch)
+    loop = _Loop(model, decoder, start, given, lengths, seeds, options, end=end, trace=trace, watch=watch)
     while loop.wants_another_step():
         loop.step()
     return loop.result()
@@ -114,6 +115,7 @@ class _Loop:
         model: ConditionedDenoiser,
         decoder: Decoder,
         start: Tensor,
+        given: Tensor | None,
         lengths: Tensor,
         seeds: Tensor,
         options: InversionOptions,
@@ -137,6 +139,7 @@ class _Loop:
             seeds=_hypothesis_seeds(seeds, self.width),
             mask_id=model.denoiser.config.mask_id,
             steps=torch.tensor(steps, device=start.device).repeat_interleave(self.width),
+            given=None if given is None else given.repeat_interleave(self.width, dim=0),
         )
         self.model = model if self.width == 1 else model.select(self.sequence)
         self.passes = torch.zeros(batch, dtype=torch.long, device=start.device)
@@ -230,6 +233,7 @@ def decode_all(
     trace: bool = False,
     banned: Sequence[int] = (),
     end: int | None = None,
+    start: Tensor | None = None,
     watch: Watcher | None = None,
 ) -> Decoded:
     """The same for any number of texts: sorted into batches of like lengths, returned in their order."""
@@ -257,6 +261,7 @@ def decode_all(
             trace=trace,
             banned=banned,
             end=end,
+            start=None if start is None else start[rows, :length],
             watch=None if watch is None else _renumber(watch, rows),
         )
         tokens[rows, :length] = part.tokens

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from unembed.decode.alternatives import Alternatives
 from unembed.decode.base import Decoder
+from unembed.decode.beginnings import Entries, longer_than, start_from
 from unembed.decode.denoising_loop import NOTHING, Decoded, Step, Watcher, decode_all
 from unembed.decode.noise import combine, vector_seeds
 from unembed.decode.observer import Observer, Update
@@ -58,8 +59,9 @@ def invert_batch(
     config: InvertConfig,
     observe: Observer | None = None,
     surrogate: Encoder | None = None,
+    beginnings: Sequence[Entries] | None = None,
 ) -> list[Inversion]:
-    """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them.
+    """Texts of the vectors [n, D]; `lengths` [n] where the caller knows them, or how each text begins.
 
     With a `surrogate` of the encoder, the best of a vector's hypotheses is the one whose vector comes
     nearest by it. `observe` sees the steps of all candidate lengths. A vector that it gives up before
@@ -80,6 +82,7 @@ def invert_batch(
         lengths = torch.full((len(batch),), denoiser.config.max_length)
     elif lengths is None:
         logits = denoiser.length_logits(vectors).cpu()  # [n, max_length + 1]
+        logits = logits if beginnings is None else longer_than(logits, beginnings)
         owner, lengths, length_log_prob = likely_lengths(logits, config.num_lengths)
     hypotheses = max(config.n_best, config.hypotheses if surrogate is not None else 1)
     if decoder.width == 1 and hypotheses > 1:
@@ -87,8 +90,11 @@ def invert_batch(
         if bool((needed != needed[0]).any()):
             # How many hypotheses a vector gets must not depend on its neighbours.
             known = lengths if length_known else None
-            return _apart(checkpoint, batch, known, decoder, config, observe, surrogate, needed)
+            return _apart(checkpoint, batch, known, decoder, config, observe, surrogate, beginnings, needed)
         decoder = decoder if needed[0] == 1 else Alternatives(decoder, int(needed[0]))
+    start = None
+    if beginnings is not None:
+        start = start_from([beginnings[row] for row in owner.tolist()], lengths, denoiser.config.mask_id)
     decoded = decode_all(
         denoiser,
         vectors[owner.to(device)],
@@ -100,6 +106,7 @@ def invert_batch(
         trace=config.trace,
         banned=[checkpoint.vocabulary.unknown],
         end=checkpoint.vocabulary.end if checkpoint.vocabulary.fixed_length else None,
+        start=None if start is None else start.to(device),
         watch=None if observe is None else _as_watcher(checkpoint, observe, owner),
     )
     candidates = _candidates(checkpoint, decoded, length_log_prob)
@@ -127,6 +134,7 @@ def _apart(
     config: InvertConfig,
     observe: Observer | None,
     surrogate: Encoder | None,
+    beginnings: Sequence[Entries] | None,
     needed: Tensor,
 ) -> list[Inversion]:
     """The batch in parts whose vectors need equally many hypotheses, put together in its order."""
@@ -141,6 +149,7 @@ def _apart(
             config,
             None if observe is None else _renumbered(observe, rows.tolist()),
             surrogate,
+            None if beginnings is None else [beginnings[row] for row in rows.tolist()],
         )
         found.update(zip(rows.tolist(), part, strict=True))
     return [found[row] for row in range(len(batch))]

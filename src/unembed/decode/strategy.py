@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unembed.decode.base import Decoder
+from unembed.decode.beginnings import Entries
 from unembed.decode.invert_batch import invert_batch
 from unembed.decode.observer import Observer
 from unembed.decode.result import Inversion
@@ -36,6 +37,7 @@ class InversionRun:
     phrases: Phrases | None = None
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
     rows: Sequence[int] = ()  # which vectors of the stream the current batch holds
+    beginnings: Sequence[Entries] | None = None  # how the current batch's texts begin, where that is known
     started: float = field(default_factory=lambda: time.monotonic())
 
     @property
@@ -76,5 +78,12 @@ class Decoding:
         self, run: InversionRun, vectors: NDArray[np.float32], lengths: Tensor | None
     ) -> list[Inversion]:
         return invert_batch(
-            run.checkpoint, vectors, lengths, self.decoder, run.config, run.batch_observer, run.surrogate
+            run.checkpoint,
+            vectors,
+            lengths,
+            self.decoder,
+            run.config,
+            run.batch_observer,
+            run.surrogate,
+            run.beginnings,
         )

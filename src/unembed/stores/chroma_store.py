@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from unembed.errors import DataError, UnembedError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
+from unembed.stores.base import BATCH, Row, VectorField
 from unembed.stores.connection import one_line, page_size, patiently, refused, secret, silent
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_text, choose_vector, metadata
 from unembed.stores.payloads import FIRST, text_at, text_fields
 from unembed.stores.snapshot import Snapshot
@@ -62,8 +63,10 @@ def open_server(address: Address, wanted: Wanted) -> ChromaStore:
     return ChromaStore(address, wanted, connect, None, has_key=key is not None)
 
 
-class ChromaStore:
+class ChromaStore(DescribedStore):
     """One collection. The text is `document`, or a field of the metadata."""
+
+    kind = "chroma"
 
     def __init__(
         self,
@@ -84,24 +87,11 @@ class ChromaStore:
             self.close()
             raise
 
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="chroma",
-            address=self._address.given,
-            collection=self._collection.name,
-            count=self.count(),
-            vector=self._field,
-            vectors=(self._field,),
-            text_field=self._text,
-            text_fields=self._texts,
-            metadata=self._metadata,
-        )
-
     def count(self) -> int:
         return int(self._call(self._collection.count))
 
     def scroll(self, batch: int = BATCH) -> Iterator[list[Row]]:
-        limit, read = page_size(batch, self._field.dimension), 0
+        limit, read = page_size(batch, self._vector.dimension), 0
         beside = [] if self._text is None else ["documents"] if self._text == DOCUMENT else ["metadatas"]
         while True:
             page = self._get(limit, read, ["embeddings", *beside])
@@ -128,7 +118,7 @@ class ChromaStore:
         if session is not None:  # Chroma's own client would wait for ever
             session.timeout = wanted.timeout
         names = [one.name for one in self._call(self._client.list_collections)]
-        name = choose_collection(names, self._address.collection, str(self._address))
+        name = self._name = choose_collection(names, self._address.collection, str(self._address))
         # Without an embedding function: nothing is to be embedded, and its own may ask for a key.
         self._collection = self._call(lambda: self._client.get_collection(name, embedding_function=None))
         where = f"{self._address}, collection '{name}',"
@@ -142,8 +132,9 @@ class ChromaStore:
         vectors = first["embeddings"]
         width = len(vectors[0]) if vectors is not None and len(vectors) else None
         config = self._collection.configuration_json or {}
-        self._field = VectorField("embedding", width, "float32", _metric(config))
-        choose_vector((self._field,), wanted.vector, where)
+        self._vector = VectorField("embedding", width, "float32", _metric(config))
+        self._vectors = (self._vector,)
+        choose_vector(self._vectors, wanted.vector, where)
         self._metadata = _described(self._collection.metadata or {}, config)
 
     def _get(self, limit: int, offset: int, include: list[str]) -> Any:

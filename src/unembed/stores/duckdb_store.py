@@ -10,7 +10,8 @@ from unembed.errors import DataError, UnavailableError, UnembedError
 from unembed.extras import require
 from unembed.stores.address import Address
 from unembed.stores.arrow_rows import Columns, arrow_rows
-from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
+from unembed.stores.base import BATCH, Row, VectorField
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector, measured, metadata
 from unembed.stores.wanted import Wanted
 
@@ -26,8 +27,10 @@ _CONFIG = {
 }
 
 
-class DuckDBStore:
+class DuckDBStore(DescribedStore):
     """One table. Ids are its primary key, or a column like `id`, or DuckDB's own row ids."""
+
+    kind = "duckdb"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         self._duckdb: Any = require("duckdb", extra="duckdb", purpose="Reading a DuckDB file")
@@ -48,30 +51,17 @@ class DuckDBStore:
                     "WHERE table_catalog = current_database() ORDER BY ALL"
                 )
             }
-            self._table = choose_collection(list(names), address.collection, str(path), "table")
-            schema, name = names[self._table]
+            self._name = choose_collection(list(names), address.collection, str(path), "table")
+            schema, name = names[self._name]
             self._from = f"{_quoted(schema)}.{_quoted(name)}"
             self._read_columns(schema, name)
-            where = f"{path}, table '{self._table}',"
+            where = f"{path}, table '{self._name}',"
             self._vector = choose_vector(self._vectors, wanted.vector, where)
             self._text = choose_text(self._texts, wanted.text_field, where)
             self._vectors, self._vector = measured(self._vectors, self._vector, self.scroll)
         except BaseException:
             self.close()
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="duckdb",
-            address=self._address.given,
-            collection=self._table,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-            metadata=self._metadata,
-        )
 
     def count(self) -> int:
         return int(self._fetch(f"SELECT count(*) FROM {self._from}")[0][0])

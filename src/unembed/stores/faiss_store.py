@@ -14,7 +14,8 @@ import numpy as np
 from unembed.errors import DataError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
+from unembed.stores.base import BATCH, Row, VectorField
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_text, choose_vector
 from unembed.stores.wanted import Wanted
 from unembed.vectors.arrays import Floats
@@ -23,8 +24,10 @@ from unembed.vectors.files import existing_file
 _METRICS = {0: "dot", 1: "l2"}  # faiss.MetricType
 
 
-class FaissStore:
+class FaissStore(DescribedStore):
     """One index. Ids are those of the index: of an IDMap, or of IVF lists; else the rows' numbers."""
+
+    kind = "faiss"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         self._faiss: Any = require("faiss", extra="faiss", purpose="Reading a FAISS index")
@@ -36,24 +39,13 @@ class FaissStore:
         except RuntimeError as error:
             raise self._unread(error) from error
         index = self._index
+        self._metadata = {"index": type(index).__name__}
         dtype, metric = _dtype(self._faiss, index), _METRICS.get(index.metric_type)
         hashed = "an LSH index keeps the signs of projections only" if dtype == "LSH" else None
         field = VectorField("", int(index.d), dtype, metric, obstacle=hashed)
-        self._field = choose_vector((field,), wanted.vector, str(self._path))
+        self._vectors = (field,)
+        self._vector = choose_vector(self._vectors, wanted.vector, str(self._path))
         choose_text((), wanted.text_field, str(self._path))
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="faiss",
-            address=self._address.given,
-            collection=None,
-            count=self.count(),
-            vector=self._field,
-            vectors=(self._field,),
-            text_field=None,
-            text_fields=(),
-            metadata={"index": type(self._index).__name__},
-        )
 
     def count(self) -> int:
         return int(self._index.ntotal)

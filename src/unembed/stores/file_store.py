@@ -10,38 +10,29 @@ from numpy.typing import NDArray
 
 from unembed.errors import DataError
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo
+from unembed.stores.base import BATCH, Row
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_text, choose_vector, measured
 from unembed.stores.file_layout import labels, read_layout
 from unembed.stores.wanted import Wanted
 from unembed.vectors.files import existing_file, open_vectors
 
 
-class FileStore:
+class FileStore(DescribedStore):
     """The rows of one file. Ids are those of a column like `id` or `_id`, else the rows' numbers."""
+
+    kind = "file"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         path = existing_file(address.path)
         self._path = path
         self._address = address
         self._layout = read_layout(path)
+        self._texts, self._metadata = self._layout.texts, self._layout.metadata
         self._vector = choose_vector(self._layout.vectors, wanted.vector, str(path))
-        self._text = choose_text(self._layout.texts, wanted.text_field, str(path))
+        self._text = choose_text(self._texts, wanted.text_field, str(path))
         self._file = open_vectors(path, field=self._vector.name or None)
         self._vectors, self._vector = measured(self._layout.vectors, self._vector, self.scroll)
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="file",
-            address=self._address.given,
-            collection=None,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._layout.texts,
-            metadata=self._layout.metadata,
-        )
 
     def count(self) -> int | None:
         return self._file.count()

@@ -11,7 +11,8 @@ from unembed.errors import DataError
 from unembed.extras import require
 from unembed.stores.address import Address
 from unembed.stores.arrow_rows import Columns, arrow_rows
-from unembed.stores.base import BATCH, Row, StoreInfo
+from unembed.stores.base import BATCH, Row
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector, measured, metadata
 from unembed.stores.file_layout import arrow_fields
 from unembed.stores.wanted import Wanted
@@ -20,8 +21,10 @@ _ROW = "_rowid"
 _AHEAD = 16_384  # rows of one query: Lance reads ahead as far as it may, and holds it
 
 
-class LanceDBStore:
+class LanceDBStore(DescribedStore):
     """One table. Ids are a column like `id`, or Lance's own row ids."""
+
+    kind = "lancedb"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         lancedb: Any = require("lancedb", extra="lancedb", purpose="Reading a LanceDB folder")
@@ -43,19 +46,6 @@ class LanceDBStore:
         self._id = choose_id(schema.names)
         self._metadata = _metadata(schema)
         self._vectors, self._vector = measured(self._vectors, self._vector, self.scroll)
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="lancedb",
-            address=self._address.given,
-            collection=self._name,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-            metadata=self._metadata,
-        )
 
     def count(self) -> int:
         return int(self._table.count_rows())

@@ -15,8 +15,9 @@ import numpy as np
 from unembed.errors import DataError, UnavailableError, UnembedError, UsageError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
+from unembed.stores.base import BATCH, Row, VectorField
 from unembed.stores.connection import one_line, page_size, patiently, refused, secret, silent
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_text, choose_vector, metadata
 from unembed.stores.payloads import FIRST, text_at, text_fields
 from unembed.stores.qdrant_fields import SPARSE
@@ -67,8 +68,10 @@ def open_server(address: Address, wanted: Wanted) -> MilvusStore:
     )
 
 
-class MilvusStore:
+class MilvusStore(DescribedStore):
     """One collection. Ids are its primary key."""
+
+    kind = "milvus"
 
     def __init__(
         self,
@@ -90,19 +93,6 @@ class MilvusStore:
         except BaseException:
             self.close()
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="milvus",
-            address=self._address.given,
-            collection=self._name,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-            metadata=self._metadata,
-        )
 
     def count(self) -> int:
         stats = self._call(lambda: self._client.get_collection_stats(self._name, timeout=self._timeout))

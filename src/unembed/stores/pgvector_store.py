@@ -14,8 +14,9 @@ import numpy as np
 from unembed.errors import DataError, UnavailableError, UnembedError, UsageError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo
+from unembed.stores.base import BATCH, Row
 from unembed.stores.connection import one_line, page_size, patiently, silent
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_text, choose_vector, measured
 from unembed.stores.pgvector_schema import Table, find_tables, metrics_of
 from unembed.stores.wanted import Wanted
@@ -27,8 +28,10 @@ _CREDENTIALS = "PGPASSWORD or ~/.pgpass"
 Answer = TypeVar("Answer")
 
 
-class PgvectorStore:
+class PgvectorStore(DescribedStore):
     """One table, named `?table=...` or `#...`. Ids: its primary key, a column like `id`, or row numbers."""
+
+    kind = "pgvector"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         self._psycopg: Any = require("psycopg", extra="pgvector", purpose=_PURPOSE)
@@ -41,19 +44,6 @@ class PgvectorStore:
         except BaseException:
             self.close()
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="pgvector",
-            address=self._address.given,
-            collection=self._table.name,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._table.texts,
-            metadata=self._table.comments,
-        )
 
     def count(self) -> int:
         query = self._sql.SQL("SELECT count(*) FROM {}").format(self._identifier())
@@ -107,13 +97,14 @@ class PgvectorStore:
         where = f"{self._address}, table '{name}',"
         with_vectors = [table.name for table in found.values() if table.vectors]
         self._table: Table = found[choose_collection(with_vectors, name, str(self._address), "table")]
+        self._name, self._texts, self._metadata = self._table.name, self._table.texts, self._table.comments
         if wanted.vector and options.get("column", wanted.vector) != wanted.vector:
             raise UsageError(
                 f"The address names the column '{options['column']}', --vector '{wanted.vector}'."
             )
         self._vectors = metrics_of(self._fetch, self._table)
         self._vector = choose_vector(self._vectors, wanted.vector or options.get("column"), where)
-        self._text = choose_text(self._table.texts, wanted.text_field, where)
+        self._text = choose_text(self._texts, wanted.text_field, where)
         self._vectors, self._vector = measured(self._vectors, self._vector, self.scroll)
 
     def _identifier(self) -> Any:

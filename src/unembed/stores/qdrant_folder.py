@@ -21,7 +21,8 @@ import numpy as np
 
 from unembed.errors import DataError, UnembedError
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo
+from unembed.stores.base import BATCH, Row
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_text, choose_vector, metadata
 from unembed.stores.payloads import FIRST, text_at, text_fields
 from unembed.stores.qdrant_fields import vector_fields
@@ -37,8 +38,10 @@ _NUMPY = {
 }  # fmt: skip
 
 
-class QdrantFolder:
+class QdrantFolder(DescribedStore):
     """One collection. Ids are the points' ids."""
+
+    kind = "qdrant"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         self._address = address
@@ -62,19 +65,6 @@ class QdrantFolder:
         except BaseException:
             self.close()
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="qdrant",
-            address=self._address.given,
-            collection=self._name,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-            metadata=self._metadata,
-        )
 
     def count(self) -> int:
         try:

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from unembed.errors import DataError, UnembedError, UsageError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo
+from unembed.stores.base import BATCH, Row
 from unembed.stores.connection import one_line, page_size, patiently, refused, secret, silent
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_text, choose_vector, metadata
 from unembed.stores.payloads import FIRST, text_at, text_fields
 from unembed.stores.qdrant_fields import vector_fields
@@ -22,8 +23,10 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 Answer = TypeVar("Answer")
 
 
-class QdrantServer:
+class QdrantServer(DescribedStore):
     """One collection. Ids are the points' ids."""
+
+    kind = "qdrant"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         library: Any = require("qdrant_client", extra="qdrant", purpose="Reading from a Qdrant server")
@@ -46,19 +49,6 @@ class QdrantServer:
         except BaseException:
             self.close()
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="qdrant",
-            address=self._address.given,
-            collection=self._name,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-            metadata=self._metadata,
-        )
 
     def count(self) -> int:
         return int(self._call(lambda: self._client.count(self._name, exact=True)).count)

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 from unembed.errors import DataError, UnembedError, UsageError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
+from unembed.stores.base import BATCH, Row, VectorField
 from unembed.stores.connection import one_line, page_size, patiently, refused, secret, silent
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_text, choose_vector, listed
 from unembed.stores.packed import guess_dtype, known_dtype, unpack
 from unembed.stores.payloads import FIRST
@@ -25,11 +26,13 @@ _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]"})
 Answer = TypeVar("Answer")
 
 
-class RedisStore:
+class RedisStore(DescribedStore):
     """The hashes whose keys begin with a prefix; ids are the keys. `?dtype=float16` where it is not clear.
 
     A key that is handed out twice, which Redis may do while its table shrinks, counts once in a sample.
     """
+
+    kind = "redis"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         library: Any = require("redis", extra="redis", purpose="Reading from Redis")
@@ -40,7 +43,7 @@ class RedisStore:
                 hint="For example: redis://host:6379/0#doc:",
             )
         self._errors: Any = library.exceptions
-        self._address = address
+        self._address, self._name = address, address.collection
         self._password = secret("REDIS_PASSWORD", "REDISCLI_AUTH")
         self._client = library.Redis(
             host=str(address.host),
@@ -58,18 +61,6 @@ class RedisStore:
         except BaseException:
             self.close()
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="redis",
-            address=self._address.given,
-            collection=self._address.collection,
-            count=None,
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-        )
 
     def count(self) -> None:
         """Redis counts keys, not those of a prefix."""

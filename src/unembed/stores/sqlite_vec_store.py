@@ -13,7 +13,8 @@ from typing import Any
 from unembed.errors import DataError, UnembedError
 from unembed.extras import require
 from unembed.stores.address import Address
-from unembed.stores.base import BATCH, Row, StoreInfo, VectorField
+from unembed.stores.base import BATCH, Row, VectorField
+from unembed.stores.described_store import DescribedStore
 from unembed.stores.fields import choose_collection, choose_id, choose_text, choose_vector
 from unembed.stores.packed import guess_dtype, unpack
 from unembed.stores.payloads import FIRST
@@ -30,12 +31,14 @@ _DTYPES = {"bit": "bit", "int8": "int8", "i8": "int8"}
 _PURPOSE = "Reading a sqlite-vec file"
 
 
-class SqliteVecStore:
+class SqliteVecStore(DescribedStore):
     """One table. Ids are its primary key or row ids.
 
     A text field of another table, `documents.text`, is looked up by row id, as is usual where a vec0 table
     holds nothing but vectors.
     """
+
+    kind = "sqlite-vec"
 
     def __init__(self, address: Address, wanted: Wanted) -> None:
         self._apsw: Any = require("apsw", extra="sqlite-vec", purpose=_PURPOSE)
@@ -57,18 +60,6 @@ class SqliteVecStore:
             if isinstance(error, self._apsw.Error):
                 raise self._explained(error) from error
             raise
-
-    def describe(self) -> StoreInfo:
-        return StoreInfo(
-            kind="sqlite-vec",
-            address=self._address.given,
-            collection=self._table,
-            count=self.count(),
-            vector=self._vector,
-            vectors=self._vectors,
-            text_field=self._text,
-            text_fields=self._texts,
-        )
 
     def count(self) -> int:
         return int(next(self._rows(f"SELECT count(*) FROM {_quoted(self._table)}"))[0])
@@ -106,7 +97,9 @@ class SqliteVecStore:
         virtual = {name: match[1] for name, sql in tables.items() if (match := _VEC0.search(sql))}
         plain = [name for name in tables if name not in virtual and not _is_shadow(name, virtual)]
         blobs = {name: fields for name in plain if (fields := self._blob_fields(name))}
-        self._table = choose_collection([*virtual, *blobs], self._address.collection, path, "table")
+        self._table = self._name = choose_collection(
+            [*virtual, *blobs], self._address.collection, path, "table"
+        )
         where = f"{path}, table '{self._table}',"
         if self._table in virtual:
             self._vectors, own, self._id = _vec0_columns(virtual[self._table])
