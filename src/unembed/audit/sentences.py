@@ -62,9 +62,9 @@ def headline(
     if short is not None:
         words = next(one for one in short.measures if one.name == "words")
         return (
-            f"Who knows how a text begins, and has its vector, completes it: {share(words.figure.value)} of the "
-            f"telling words that he adds stand in the text, {share(words.floors[0].figure.value)} with another "
-            f"row's vector ({short.n} texts)."
+            "Who knows how a text begins, and has its vector, completes it: of the telling words that he "
+            f"adds, {share(words.figure.value)} stand in the text; {share(words.floors[0].figure.value)} "
+            f"with another row's vector ({short.n} texts)."
         )
     if long is not None and long.words:
         ten = long.words[0]
