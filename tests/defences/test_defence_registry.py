@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from defence_cases import some_vectors
 
 from unembed.defences import make_defence, parse_defence
-from unembed.errors import UsageError
+from unembed.errors import DataError, UsageError
 
 
 def test_typed_parameters_are_read() -> None:
@@ -37,3 +38,12 @@ def test_a_mistake_is_one_line_that_says_what_to_do(typed: str, message: str) ->
 
 def test_whole_numbers_may_come_as_floats() -> None:
     assert make_defence("pq", subvector=4.0).describe()["subvector"] == 4
+
+
+@pytest.mark.parametrize("name", ["pq", "learnt"])
+def test_a_fit_that_failed_does_not_count(name: str) -> None:
+    defence = make_defence(name)
+    with pytest.raises(DataError, match="at least"):
+        defence.fit(some_vectors(50), seed=0)
+    with pytest.raises(UsageError, match="must be fitted"):
+        defence.apply(some_vectors(5))

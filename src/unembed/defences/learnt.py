@@ -15,7 +15,7 @@ LEAST = 100  # vectors; from fewer no inverter learns anything, so none can be t
 
 class LearntParameters(Parameters):
     adversary: float = Field(
-        0.3,
+        1.0,
         ge=0,
         allow_inf_nan=False,
         description="Weight of the inverter's success against that of the neighbours; 0: nothing is changed.",
@@ -37,7 +37,7 @@ class Learnt(Method):
         name="learnt",
         title="Learnt against an inverter",
         strength="adversary",
-        strengths=(0.03, 0.1, 0.3, 1.0, 3.0),
+        strengths=(0.3, 1.0, 3.0, 10.0),
         secret=None,
         random=True,
         queries_too=True,

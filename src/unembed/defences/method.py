@@ -55,11 +55,11 @@ class Method:
         vectors = finite_rows(vectors)
         if not len(vectors):
             raise DataError("A defence cannot be fitted on no vectors.")
-        self.public, self.secret = {}, {}
-        self.fitted_dimension, self.seed = vectors.shape[1], seed
-        self.mean_norm = float(np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1).mean()))
+        self.public, self.secret, self.fitted_dimension = {}, {}, None
         self._progress = progress or SilentProgress()
         self._learn(vectors, seed)
+        self.fitted_dimension, self.seed = vectors.shape[1], seed
+        self.mean_norm = float(np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1).mean()))
 
     def apply(self, vectors: Floats, *, seed: int = 0) -> Floats:
         vectors = self._checked(vectors)
