@@ -12,11 +12,15 @@ from unembed.trials.column_matching import match_by_pairs, match_by_spread, matc
 
 @pytest.fixture(scope="module")
 def vectors() -> NDArray[np.float32]:
-    """As encoders' are: columns with means and spreads of their own, that vary together."""
+    """As encoders' are: columns with means and spreads of their own, that vary together.
+
+    Each has a twin of the same mean and spread: those two only their correlations tell apart.
+    """
     random = np.random.default_rng(0)
-    mix = random.normal(size=(8, 24)) * random.uniform(0.2, 1, size=24)
-    drawn = random.normal(size=(3000, 8)) @ mix + 0.5 * random.normal(size=(3000, 24))
-    return (drawn + random.normal(size=24)).astype(np.float32)
+    drawn = random.normal(size=(3000, 8)) @ random.normal(size=(8, 24)) + 0.5 * random.normal(size=(3000, 24))
+    drawn /= drawn.std(axis=0)
+    scales, means = (np.tile(part, 2) for part in (random.uniform(0.2, 1, size=12), random.normal(size=12)))
+    return (drawn * scales + means).astype(np.float32)
 
 
 def stored(vectors: NDArray[np.float32], defence: str) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
