@@ -61,8 +61,9 @@ def audited(
     patched = pytest.MonkeyPatch()
     patched.setattr(WithEncoder, "targets", lambda self, case: case.usual[:2])  # seconds each
     report = audit(
-        address, folder / "report", samples=16, seed=1, calls=8, pairs=60, canaries=folder / "canaries.jsonl"
-    )
+        address, folder / "report", samples=16, seed=1, calls=8, pairs=60, canaries=folder / "canaries.jsonl",
+        attackers=("vectors", "surrogate", "encoder", "pairs"),
+    )  # fmt: skip
     patched.undo()
     return report, folder / "report", address
 

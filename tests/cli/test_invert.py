@@ -60,6 +60,15 @@ def test_the_round_trip(model: str) -> None:
         assert part in result.stdout
 
 
+def test_a_known_beginning(model: str, vectors: np.ndarray, tmp_path: Path) -> None:
+    [row] = rows(run(TEXTS[0], "-m", model, "--beginning", "the cat", "--length", "5", "--json"))
+    assert row["recovered"].startswith("the cat")
+    np.save(tmp_path / "v.npy", vectors)
+    many = ["--beginning", "snow", "--beginning", "he", "--beginning", "the cat"]
+    found = rows(run("--embedding", str(tmp_path / "v.npy"), "-m", model, *many, "--json"))
+    assert [one["text"].split()[0] for one in found] == ["snow", "he", "the"]
+
+
 def test_the_round_trip_as_json(model: str) -> None:
     result = run(*TEXTS, "-m", model, "--json", "--steps", "3", "--n-best", "2", "--length", "5,6,7")
     for text, length, row in zip(TEXTS, (5, 6, 7), rows(result), strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 
 import filled_servers
 import servers
+from elastic_over_http import ElasticOverHttp
 from filled import NOTES, Content, Filled, qdrant_points
 from qdrant_over_http import QdrantOverHttp
 
@@ -42,6 +43,9 @@ class Stores:
             return filled_servers.milvus(
                 self._start(name, servers.milvus_server(folder / "milvus.db", folder))
             )
+        if name in ("elasticsearch", "opensearch"):
+            fake = ElasticOverHttp(content, opensearch=name == "opensearch")
+            return filled_servers.elastic(self._exits.enter_context(fake.running()))
         assert name == "qdrant_server"
         return filled_servers.qdrant(self._exits.enter_context(QdrantOverHttp(in_memory(content)).running()))
 

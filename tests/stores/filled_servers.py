@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import filled
+from elastic_over_http import ElasticOverHttp
 from filled import NOTES, Content, Filled
 from qdrant_over_http import QdrantOverHttp
 from servers import PASSWORD, Running
@@ -148,6 +149,22 @@ def qdrant(server: QdrantOverHttp) -> Filled:
 
     return Filled(
         "qdrant", f"{address}notes", metric="l2", text_field="page_content", elsewhere=f"{address}nots",
+        empty=f"{address}none", fingerprint=fingerprint,
+    )  # fmt: skip
+
+
+def elastic(server: ElasticOverHttp) -> Filled:
+    kind = "opensearch" if server.opensearch else "elasticsearch"
+    address = f"{kind}://127.0.0.1:{server.port}#"
+
+    def fingerprint() -> Any:
+        """Whether it was asked for anything but what a reader asks for, and what it still holds for one."""
+        paths = ("/_search", "/_search/scroll")
+        read = [one for one in server.requests if one[0] == "GET" or one[1].endswith(paths)]
+        return len(server.requests) - len(read), sorted(server.scrolls)
+
+    return Filled(
+        kind, f"{address}notes", vector_name="vector", metric="cosine", elsewhere=f"{address}nots",
         empty=f"{address}none", fingerprint=fingerprint,
     )  # fmt: skip
 

@@ -116,6 +116,17 @@ def test_a_store_of_every_kind(
     _holds_no_text(tmp_path / "report", canaries)
 
 
+def test_who_knows_how_a_text_begins(filled: Stores, canaries: list[Canary], tmp_path: Path) -> None:
+    """With its vector he guesses more of the rest than with another's."""
+    report = run(filled("jsonl").address, tmp_path, canaries, attackers=("beginning",), samples=12)
+    [short] = report.completions
+    f1, words = short.measures[1:]
+    assert f1.leaked.value > 0.1
+    assert words.leaked.value > 0.1
+    assert report.headline.startswith("Who knows how a text begins")
+    _holds_no_text(tmp_path / "report", canaries)
+
+
 def _holds_no_text(folder: Path, canaries: list[Canary]) -> None:
     """All formats are there, and neither a name, a secret nor a password is in any of them."""
     written = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.is_file()}

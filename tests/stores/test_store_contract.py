@@ -23,6 +23,7 @@ from unembed.stores.sampling import sample_rows
 CASES = (
     "npy", "npz", "safetensors", "jsonl", "parquet", "faiss", "qdrant", "qdrant_server", "chroma",
     "chroma_server", "lancedb", "pgvector", "milvus", "milvus_server", "sqlite_vec", "duckdb", "redis",
+    "elasticsearch", "opensearch",
 )  # fmt: skip
 
 

@@ -86,7 +86,10 @@ def test_every_attacker_on_every_defence(
     told = [row.facts["Attacker"] for row in attackers.rows if row.label.startswith("truncation")]
     assert sum("cannot" in one and "numbers a vector" in one for one in told) == 1
     assert report.conclusions[0] == "Against every attacker:"
-    leaks = [row.figures["token_f1"].value for row in attackers.rows if row.label == "rotation"]
+    rotated = [row for row in attackers.rows if row.label == "rotation"]
+    leaks = [row.figures["token_f1"].value for row in rotated if row.figures]
+    assert len(leaks) == 5
+    assert rotated[-1].facts["Attacker"].startswith("knows the method, matches columns: cannot")
     assert leaks == sorted(leaks, reverse=True)  # the best attacker first
     assert read_report(out) == report
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unembed.adaptation.ridge import Ridge, fit_ridge
+from unembed.adaptation.ridge import Ridge, RidgePath
 from unembed.model.checkpoint import Checkpoint
 
 ENERGY = 0.8  # of the mapped vectors, relative to the base's own, where there is too little to choose by
@@ -48,15 +48,16 @@ def fit_map(
 
     At most `most_aside` pairs are set aside to choose by: the more, the longer it takes.
     """
-    least = fit_ridge(x, y)
+    whole = RidgePath(x, y)
+    least = whole.best()
     if base.denoiser.lexical is None or len(x) < LEAST_PAIRS:
         return TunedMap(least, loudness(least, x, y, ENERGY), ENERGY, None)
     aside = min(most_aside, int(SET_ASIDE * len(x)))
-    spread = float((x - x.mean(dim=0)).double().square().sum() / x.numel())
+    part = RidgePath(x[:-aside], y[:-aside])
     words = words_of(base, texts[-aside:])
     best: tuple[float, float, float] | None = None
     for weaker in WEAKER:
-        some = fit_ridge(x[:-aside], y[:-aside], (weaker * least.strength / spread,))
+        some = part.at(weaker * least.strength * part.spread / whole.spread, explained=math.nan)
         for energy in ENERGIES:
             gain = loudness(some, x[:-aside], y[:-aside], energy)
             found = found_words(base, TunedMap(some, gain, energy, None)(x[-aside:]), words)
@@ -64,7 +65,7 @@ def fit_map(
                 best = (found, weaker, energy)
     assert best is not None
     found, weaker, energy = best
-    ridge = fit_ridge(x, y, (weaker * least.strength / spread,))
+    ridge = whole.at(weaker * least.strength)
     return TunedMap(ridge, loudness(ridge, x, y, energy), energy, found)
 
 

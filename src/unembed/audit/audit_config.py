@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 ATTACKERS = ("vectors", "surrogate", "encoder", "pairs", "beginning")
+DEFENCES = ("gaussian:sigma=0.02", "binary", "pca:removed=0.75", "rotation")
 THRESHOLDS = ("exact", "f1", "pii", "canary")
 
 
@@ -65,6 +66,11 @@ class AuditConfig(BaseModel):
     baseline: Path | None = Field(
         None, description="An earlier report.json: only what got worse since then fails."
     )
+    defences: tuple[str, ...] = Field(
+        DEFENCES,
+        description="Defences to try on the sample, such as gaussian:sigma=0.02 or rotation; none: no such "
+        "table.",
+    )
     show_texts: bool = Field(
         False, description="Put full texts into report and rows; without it, words are blacked out."
     )
@@ -82,6 +88,16 @@ class AuditConfig(BaseModel):
             if name not in ATTACKERS:
                 raise ValueError(f"there is no attacker '{name}'; there are {', '.join(ATTACKERS)}, or all")
         return tuple(name for name in ATTACKERS if name in wanted)
+
+    @field_validator("defences")
+    @classmethod
+    def _known_defences(cls, typed: tuple[str, ...]) -> tuple[str, ...]:
+        from unembed.trials.settings_of_defences import NONE, all_settings, split_names
+
+        names = tuple(name for part in typed for name in split_names(part))
+        if names != (NONE,):
+            all_settings(names)  # which names the unknown
+        return names
 
     @field_validator("fail_over")
     @classmethod

@@ -17,12 +17,13 @@ from unembed.audit.attack import RecoverAll, attack, recover_here
 from unembed.audit.attack_rows import ROWS_NAME, AttackLog
 from unembed.audit.attackers import Attacker, make_attackers
 from unembed.audit.audit_config import AuditConfig
-from unembed.audit.audit_report import AuditReport, read_audit
+from unembed.audit.audit_report import AuditReport, Defences, read_audit
 from unembed.audit.calibration import load_calibration, model_digest
 from unembed.audit.case import Case, make_case
 from unembed.audit.formats import write_formats
 from unembed.audit.sampled_store import keep, kept, planted_by_vector, sample_store
 from unembed.audit.summary_of_audit import Ending, summarise_audit
+from unembed.audit.tried_defences import try_defences
 from unembed.audit.which_encoder import choose_model
 from unembed.canaries import Canary, read_canaries
 from unembed.config_file import settings_from
@@ -150,6 +151,7 @@ def _audit(
         attackers = make_attackers(config.wanted)
         reasons = {one.name: one.obstacle(case) if case.targets else _nothing(case) for one in attackers}
         ending, error = _run(attackers, reasons, case, log, quiet=quiet, recover=recover)
+        ending, tried = _try(ending, case, unfinished, quiet=quiet)
         report, rows = summarise_audit(
             case,
             sample,
@@ -161,6 +163,7 @@ def _audit(
             given=len(opened.canaries),
             quiet=quiet,
         )
+        report = report.model_copy(update={"defences": tried})
         write_formats(folder, report)
         if ending.status == "complete":
             log.replace(rows)
@@ -194,6 +197,16 @@ def _run(
     except UnembedError as error:
         return Ending("failed", error.message), error
     return Ending("complete", None), None
+
+
+def _try(ending: Ending, case: Case, unfinished: Path, *, quiet: bool) -> tuple[Ending, Defences | None]:
+    """What would help, once everybody has attacked."""
+    if ending.status != "complete":
+        return ending, None
+    try:
+        return ending, try_defences(case, unfinished, quiet=quiet)
+    except KeyboardInterrupt:
+        return Ending("interrupted", "Interrupted; the same command goes on."), None
 
 
 def _nothing(case: Case) -> str:

@@ -58,20 +58,20 @@ def headline(
             f"{share(figure.high or 0)}) give their text away word for word to {_WHO[worst.name]}: an "
             "estimate, since the store has no texts to compare with."
         )
+    short = next((one for one in completions if not one.long), None)
+    if short is not None:
+        words = next(one for one in short.measures if one.name == "words")
+        return (
+            "Who knows how a text begins, and has its vector, completes it: of the telling words that he "
+            f"adds, {share(words.figure.value)} stand in the text; {share(words.floors[0].figure.value)} "
+            f"with another row's vector ({short.n} texts)."
+        )
     if long is not None and long.words:
         ten = long.words[0]
         return (
             f"{long.n:,} sampled texts are longer than the model writes. Of the ten likeliest words that are "
             f"read off a vector, {share(ten.precision.value)} stand in its text"
             + (f"; {share(ten.floor_precision.value)} could be guessed." if ten.floor_precision else ".")
-        )
-    if completions:
-        first = completions[0]
-        words = next(one for one in first.measures if one.name == "words")
-        return (
-            "Who knows how a text begins, and has its vector, guesses more of it: of his telling words "
-            f"{share(words.figure.value)} stand in the text, {share(words.floors[0].figure.value)} without "
-            f"the vector ({first.n} texts)."
         )
     if any(one.n for one in attackers):
         return "Texts were recovered, but there is nothing to compare them with: no claim is made."

@@ -39,6 +39,10 @@ KINDS: dict[str, Kind] = {
     "duckdb": Kind("duckdb_store.DuckDBStore", None, "duckdb:./file.duckdb#documents"),
     "redis": Kind(None, "redis_store.RedisStore", "redis://host:6379/0#documents:"),
     "rediss": Kind(None, "redis_store.RedisStore", "rediss://host:6379/0#documents:"),
+    "elasticsearch": Kind(None, "elastic_store.ElasticStore", "elasticsearch://host:9200#documents"),
+    "elasticsearchs": Kind(None, "elastic_store.ElasticStore", "elasticsearchs://host:9200#documents"),
+    "opensearch": Kind(None, "elastic_store.ElasticStore", "opensearch://host:9200#documents"),
+    "opensearchs": Kind(None, "elastic_store.ElasticStore", "opensearchs://user@host:9200#documents"),
     "faiss": Kind("faiss_store.FaissStore", None, "faiss:./index.faiss"),
 }
 # fmt: on

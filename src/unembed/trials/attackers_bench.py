@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,8 @@ from unembed.encoders.base import EncoderInfo
 from unembed.inverter import Inverter
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.retrieval.rank_documents import unit
-from unembed.trials.defended_store import Collection
+from unembed.trials.column_matching import Order, match_by_pairs
+from unembed.trials.defended_store import Collection, DefendedStore
 
 Floats = NDArray[np.float32]
 ASIDE = 60  # pairs by which an adapter's strength is chosen: there are many adapters to fit
@@ -28,9 +29,11 @@ class Reader:
 
     inverter: Inverter
     scaled: bool  # to length 1 first
+    order: Order | None = None  # of the columns, before that
 
     def prepare(self, vectors: Floats) -> Floats:
-        return unit(vectors) if self.scaled else vectors
+        ordered = vectors if self.order is None else vectors[:, self.order]
+        return unit(ordered) if self.scaled else ordered
 
 
 class AttackersBench:
@@ -59,14 +62,23 @@ class AttackersBench:
             self._last = (vectors, self.adapted(self.own_features, vectors))
         return self._last[1]
 
+    def in_order(self, store: DefendedStore, order: Order) -> Reader:
+        """For a store whose columns are in a secret order that somebody found out.
+
+        What else the method does he fits on his own texts, whose order he knows: it is his own draw.
+        """
+        own, clean = store.own_by_method, self.collection.own.vectors
+        reader = self.adapted(self.own_features, own[:, match_by_pairs(clean, own)[0]])
+        return replace(reader, order=order)
+
     def adapted(self, features: TextFeatures, vectors: Floats) -> Reader:
         """The reader for defended vectors [n, D'] of texts: an adapter; or the model as it is, if that finds
         more words of the texts that are set aside.
         """
         base = self.inverter.checkpoint
         info = EncoderInfo(
-            name="defended", dimension=vectors.shape[1], pooling="unknown", max_tokens=None, licence="unknown",
-            normalised=False, source="defended vectors", digest="",
+            name="defended", dimension=vectors.shape[1], pooling="unknown", max_tokens=None,
+            licence="unknown", normalised=False, source="defended vectors", digest="",
         )  # fmt: skip
         config, weights = fit_on_features(base, features, vectors, info, most_aside=ASIDE)
         found, fits = config.fit["words"], vectors.shape[1] == self.inverter.dimension

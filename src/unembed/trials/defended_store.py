@@ -16,9 +16,11 @@ from unembed.data.prepared import PreparedData
 from unembed.defences import Defence
 from unembed.errors import DataError
 from unembed.evaluation.samples import Samples
+from unembed.retrieval.neighbours_kept import nearest_neighbours
 from unembed.trials.settings_of_defences import Setting
 
 Floats = NDArray[np.float32]
+MOST_ROWS = 1000  # whose neighbours are looked at
 ATTACKER = 1_000_003  # added to the owner's seed: his own draw of noise and secrets
 
 
@@ -40,6 +42,11 @@ class Collection:
     @cached_property
     def vectors(self) -> Floats:  # [N, D] the targets first
         return np.concatenate([self.targets.vectors, self.known.vectors])
+
+    @cached_property
+    def neighbours(self) -> NDArray[np.int64]:  # [n, 10]
+        """The nearest of the store to each of its first vectors, undefended."""
+        return nearest_neighbours(self.vectors[:MOST_ROWS], self.vectors)
 
 
 @dataclass(frozen=True)

@@ -49,24 +49,26 @@ def helps(one: Point, undefended: Point) -> bool:
 
 def recommend(points: Sequence[Point], undefended: Point, floor: Figure | None) -> list[str]:
     """For each loss that an owner may accept, what leaks least within it; in words, with their figures."""
-    out: list[str] = []
-    before: Point | None = None
-    for loss in LOSSES:
+
+    def best_within(loss: float) -> Point | None:
         within = [one for one in points if one.kept.value >= 1 - loss - 1e-9 and helps(one, undefended)]
-        best = min(within, key=lambda one: one.leakage.value, default=None)
-        allowed = "Nothing of retrieval lost" if not loss else f"At most {loss:.0%} of retrieval lost"
-        if best is None:
-            out.append(
-                f"{allowed}: nothing that was measured leaks less than no defence "
-                f"({_leak(undefended)}), beyond chance."
-            )
-        elif best is not before:
-            out.append(
-                f"{allowed}: {best.setting}. {_leak(best)}, instead of {_leak(undefended, short=True)}."
-            )
-        else:
-            out.append(f"{allowed}: nothing better than {best.setting}.")
-        before = best
+        return min(within, key=lambda one: one.leakage.value, default=None)
+
+    best = [best_within(loss) for loss in LOSSES]
+    out: list[str] = []
+    if best[0] is None:
+        lost = next((loss for loss, one in zip(LOSSES, best, strict=True) if one is not None), None)
+        kept = f"keeps {1 - LOSSES[-1]:.0%}" if lost is None else f"loses less than {lost:.0%}"
+        out.append(
+            f"Nothing that was measured leaks less than no defence, beyond chance, and {kept} of retrieval. "
+            f"Without a defence: {_leak(undefended)}."
+        )
+    before: Point | None = None
+    for loss, one in zip(LOSSES, best, strict=True):
+        if one is not None and one is not before:
+            allowed = "Nothing of retrieval lost" if not loss else f"At most {loss:.0%} of retrieval lost"
+            out.append(f"{allowed}: {one.setting}. {_leak(one)}; without it {_leak(undefended, short=True)}.")
+        before = one
     if floor is not None:
         out.append(f"Token F1 {floor.value:.1%} would come back from another text's vector.")
     return out

@@ -14,30 +14,25 @@ from unembed.errors import UnembedError
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.rows import ROWS_NAME, RowLog
 from unembed.evaluation.targets import Target, TargetSpec, load_target, victim
-from unembed.metrics.base import Metric
-from unembed.metrics.registry import make_metrics
-from unembed.progress import progress_bar
 from unembed.report.document import SUMMARY_NAME, Report, write_report
 from unembed.report.render import render
 from unembed.retrieval.beir_folder import read_beir
 from unembed.retrieval.embedded_set import embed_set, embed_sts
 from unembed.retrieval.sts_pairs import read_sts
 from unembed.storage import digest_json, folder_lock, settle_plan
-from unembed.trials.attack_defended import DefendedAttack
 from unembed.trials.attackers_bench import AttackersBench
-from unembed.trials.defended_store import DefendedStore, collect_known
+from unembed.trials.defended_store import collect_known
+from unembed.trials.measure_settings import SettingTrials
 from unembed.trials.settings_of_defences import Setting, all_settings
-from unembed.trials.trial_attackers import WithEncoder, make_trial_attackers
-from unembed.trials.trial_figures import TrialFigures
-from unembed.trials.trial_rows import SettingLog, SettingRow, variant
+from unembed.trials.trial_attackers import make_trial_attackers
+from unembed.trials.trial_rows import SettingLog
 from unembed.trials.trials_config import TrialsConfig
 from unembed.trials.trials_report import trials_report
-from unembed.trials.utility import NDCG, STS, Benchmarks, measure_utility
+from unembed.trials.utility import Benchmarks
 from unembed.version import __version__
 
 FORMAT = 1
 VECTORS = "vectors"  # folder of the benchmarks' vectors
-_METRICS = ("token_f1", "exact_match", "rouge_l")
 
 
 def run_trials(
@@ -99,91 +94,33 @@ class _Trials:
         trust_remote_code: bool,
     ) -> None:
         self.target, self.config, self.trials = target, config, trials
-        collection = collect_known(
-            target.data, target.samples, trials.most_pairs, target.inverter.max_length, seed=config.seed
-        )
-        self.collection = collection
-        self.bench = AttackersBench(target.inverter, collection)
-        self._encoder, self._trust = encoder, trust_remote_code
-        self.metrics: list[Metric] = make_metrics(_METRICS)
+        longest = target.inverter.max_length
+        known = collect_known(target.data, target.samples, trials.most_pairs, longest, seed=config.seed)
+        self.collection = known
         self.sets = [read_beir(one) for one in trials.retrieval]
         self.sts = None if trials.sts is None else read_sts(trials.sts)
-        self.attackers = make_trial_attackers(trials, self.encoder if self._needs_encoder else None)
+        self._trust = trust_remote_code
+        self.encoder = encoder or self._load_encoder()
+        attackers = make_trial_attackers(trials, self.encoder)
+        self.settings = SettingTrials(AttackersBench(target.inverter, known), attackers, config, trials)
 
-    @property
-    def _needs_encoder(self) -> bool:
-        return "encoder" in self.trials.against or bool(self.sets) or self.sts is not None
-
-    @property
-    def encoder(self) -> Encoder | None:
-        """The encoder that made the vectors, where it is here."""
-        if self._encoder is None:
-            try:
-                self._encoder = victim(self.target.data, self._trust)
-            except UnembedError:
-                if self.sets or self.sts is not None:
-                    raise
-        return self._encoder
+    def _load_encoder(self) -> Encoder | None:
+        """The encoder that made the vectors, where it is needed and here."""
+        embeds = bool(self.sets) or self.sts is not None
+        if not embeds and "encoder" not in self.trials.against:
+            return None
+        try:
+            return victim(self.target.data, self._trust)
+        except UnembedError:
+            if embeds:
+                raise
+            return None
 
     def measure(
         self, settings: Sequence[Setting], rows: RowLog, costs: SettingLog, vectors: Path, *, quiet: bool
     ) -> None:
-        """Everything that is not there yet, setting by setting."""
-        benchmarks = self._embed(vectors, quiet=quiet)
-        seed, n = self.config.seed, len(self.collection.targets)
-        each = sum(n if one.at_most is None else min(n, one.at_most) for one in self.attackers)
-        wanted = {variant(s.key, a.name) for s in settings for a in self.attackers}
-        done = sum(row.variant in wanted for row in rows.rows)
-        total = each * len(settings) + n
-        with progress_bar("defences", total=total, unit="rows", done=done, quiet=quiet) as progress:
-            attack = DefendedAttack(self.bench, self.config, self.trials, self.metrics, rows, progress)
-            attack.floor()
-            # The attacker who searches comes last: he takes as long as all others together.
-            searching = [one for one in self.attackers if isinstance(one, WithEncoder)]
-            others = [one for one in self.attackers if one not in searching]
-            for attackers, upto in ((others, self.trials.first_samples), (searching, n), (others, n)):
-                for setting in settings:
-                    store = DefendedStore(self.collection, setting, seed)
-                    progress.describe(f"{setting.key}: cost")
-                    known = self._cost(setting, store, benchmarks, costs, seed)
-                    for attacker in attackers:
-                        if attacker.name not in known.obstacles:
-                            attack.run(attacker, store, upto)
-
-    def _cost(
-        self, setting: Setting, store: DefendedStore, benchmarks: Benchmarks, costs: SettingLog, seed: int
-    ) -> SettingRow:
-        """What is known of a setting; what these attackers and benchmarks lack is measured and kept."""
-        before = costs.of(setting.key)
-        if before is not None and self._complete(before):
-            return before
-        found = {one.name: one.obstacle(store, self.bench) for one in self.attackers}
-        dimension = self.collection.vectors.shape[1]
-        now = SettingRow(
-            setting=setting.key,
-            method=setting.info.name,
-            title=setting.info.title,
-            strength=setting.strength,
-            secret=setting.info.secret,
-            described=store.defence.describe(),
-            dimension=store.defence.dimension(dimension),
-            bytes_per_vector=store.defence.bytes_per_vector(dimension),
-            obstacles={
-                **({} if before is None else before.obstacles),
-                **{name: reason for name, reason in found.items() if reason is not None},
-            },
-            asked=tuple(dict.fromkeys((*(() if before is None else before.asked), *found))),
-            utility=measure_utility(
-                setting, store, benchmarks, {} if before is None else before.utility, seed=seed
-            ),
-        )
-        costs.append([now])
-        return now
-
-    def _complete(self, row: SettingRow) -> bool:
-        """Whether these attackers and benchmarks are all in it."""
-        wanted = [f"{one.name}/{NDCG}" for one in self.sets] + ([STS] if self.sts is not None else [])
-        return {one.name for one in self.attackers} <= set(row.asked) and set(wanted) <= set(row.utility)
+        """Everything that is not there yet."""
+        self.settings.measure(settings, rows, costs, self._embed(vectors, quiet=quiet), quiet=quiet)
 
     def _embed(self, folder: Path, *, quiet: bool) -> Benchmarks:
         if not self.sets and self.sts is None:
@@ -199,17 +136,9 @@ class _Trials:
         self, settings: Sequence[Setting], rows: RowLog, costs: SettingLog, about: dict[str, Any]
     ) -> Report:
         """Of the rows that are there, and of nothing else."""
-        found = [row for one in settings if (row := costs.of(one.key)) is not None]
-        figures = TrialFigures(
-            rows.rows,
-            found,
-            self.attackers,
-            self.metrics,
-            sts_scores=() if self.sts is None else self.sts.scores,
-            seed=self.config.seed,
-        )
+        scores = () if self.sts is None else self.sts.scores
         return trials_report(
-            figures,
+            self.settings.figures(settings, rows, costs, scores),
             title="Defences on trial",
             about={**about, "unembed": __version__},
             facts=self._facts(),

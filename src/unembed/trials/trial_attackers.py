@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from unembed.defences.defended_encoder import DefendedEncoder
 from unembed.encoders.base import BATCH_TOKENS, Encoder
 from unembed.trials.attackers_bench import AttackersBench, Reader
+from unembed.trials.column_matching import match_by_pairs, match_by_spread, matches
 from unembed.trials.defended_store import DefendedStore
 from unembed.trials.trials_config import TrialsConfig
 
 Floats = NDArray[np.float32]
+NOTHING_SECRET = "nothing is secret"
+SAME_COLUMNS = 0.6  # mean correlation of columns matched over pairs; 0.35 by chance over 100 of them
 
 
 class TrialAttacker(Protocol):
@@ -76,6 +79,33 @@ class Aware:
 
 
 @dataclass(frozen=True)
+class MatchesColumns:
+    """Knows the method, no pair; finds a secret order of the dimensions from what the columns look like."""
+
+    name: str = "columns"
+    title: str = "knows the method, matches columns"
+    at_most: int | None = None
+
+    def obstacle(self, store: DefendedStore, bench: AttackersBench) -> str | None:
+        if store.setting.info.secret is None:
+            return NOTHING_SECRET
+        if store.targets.shape[1] != bench.inverter.dimension:
+            return "not as many columns as the encoder has"
+        clean, stored = self._both(store)
+        if not matches(clean, len(stored), match_by_spread(clean, stored)[1]):
+            return "the store's columns are not the encoder's in another order"
+        return None
+
+    def reader(self, store: DefendedStore, bench: AttackersBench) -> Reader:
+        return bench.in_order(store, match_by_spread(*self._both(store))[0])
+
+    @staticmethod
+    def _both(store: DefendedStore) -> tuple[Floats, Floats]:
+        """The encoder's vectors of his own texts, and all that the store holds."""
+        return store.collection.own.vectors, np.concatenate([store.targets, store.known])
+
+
+@dataclass(frozen=True)
 class WithPairs:
     """Knows some of the texts behind this very store's vectors."""
 
@@ -95,6 +125,11 @@ class WithPairs:
         return None if there >= self.count else f"the data has {there:,} texts for that"
 
     def reader(self, store: DefendedStore, bench: AttackersBench) -> Reader:
+        clean, stored = store.collection.known.vectors[: self.count], store.known[: self.count]
+        if store.setting.info.secret is not None and clean.shape == stored.shape:
+            order, correlation = match_by_pairs(clean, stored)
+            if correlation > SAME_COLUMNS:  # pairs that few regressions could be fitted on
+                return bench.in_order(store, order)
         features = bench.known_features.first(self.count)
         return bench.adapted(features, store.known[: self.count])
 
@@ -118,15 +153,15 @@ class WithEncoder:
     def judge(self, store: DefendedStore) -> Encoder:
         """What tells him how near a guess is."""
         assert self.encoder is not None
-        kind = NoiselessJudge if store.setting.info.random else DefendedEncoder
+        kind = QueryJudge if store.setting.info.random else DefendedEncoder
         return kind(self.encoder, store.defence)
 
 
-class NoiselessJudge(DefendedEncoder):
-    """For judging guesses where a defence draws noise: more of it would only blur the comparison."""
+class QueryJudge(DefendedEncoder):
+    """For judging guesses where documents get noise: more of it would only blur the comparison."""
 
     def encode(self, texts: Sequence[str], *, batch_tokens: int = BATCH_TOKENS) -> Floats:  # [N, D']
-        """What queries become: comparable with defended vectors, and never noisy."""
+        """What queries become, which are made to be compared with defended vectors."""
         return self.defence.query(self.encoder.encode(texts, batch_tokens=batch_tokens))
 
 
@@ -135,6 +170,7 @@ def make_trial_attackers(config: TrialsConfig, encoder: Encoder | None) -> list[
     every: dict[str, list[TrialAttacker]] = {
         "unaware": [Unaware()],
         "aware": [Aware()],
+        "columns": [MatchesColumns()],
         "pairs": [WithPairs(count) for count in config.known_pairs],
         "encoder": [WithEncoder(encoder, config.guided_samples)],
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-ATTACKERS = ("unaware", "aware", "pairs", "encoder")
+ATTACKERS = ("unaware", "aware", "columns", "pairs", "encoder")
 
 
 class TrialsConfig(BaseModel):
@@ -31,7 +31,8 @@ class TrialsConfig(BaseModel):
     )
     against: tuple[str, ...] = Field(
         ATTACKERS,
-        description="With --defences: who attacks, some of unaware, aware, pairs, encoder.  [default: all]",
+        description="With --defences: who attacks, some of unaware, aware, columns, pairs, encoder.  "
+        "[default: all]",
     )
     known_pairs: tuple[int, ...] = Field(
         (100, 1000, 5000),

@@ -9,12 +9,13 @@ from unembed.metrics.figure import Figure
 from unembed.report.document import Column, Report, Row, Scatter, ScatterPoint, Table
 from unembed.trials.frontier import Point, frontier, recommend
 from unembed.trials.settings_of_defences import NONE
+from unembed.trials.trial_attackers import NOTHING_SECRET
 from unembed.trials.trial_figures import EXACT, F1, TrialFigures
 from unembed.trials.trial_rows import FLOOR, SettingRow
 from unembed.trials.utility import NEIGHBOURS, STS
 
 KEPT = "kept"
-WITHOUT_PAIRS = ("unaware", "aware")  # attackers who have neither pairs nor the defended encoder
+WITHOUT_PAIRS = ("unaware", "aware", "columns")  # attackers who have neither pairs nor the defended encoder
 _MEASURES = {"ndcg": "nDCG@10", "recall": "recall@10"}
 
 
@@ -102,7 +103,7 @@ def _attackers(figures: TrialFigures, measured: Sequence[SettingRow]) -> Table:
             facts = {"Attacker": attacker.title}
             rows.append(Row(label=one.setting, floor=one.setting == NONE, facts=facts, figures=leaks))
         for attacker in figures.attackers:
-            if attacker.name in one.obstacles:
+            if one.obstacles.get(attacker.name, NOTHING_SECRET) != NOTHING_SECRET:
                 told = f"{attacker.title}: cannot ({one.obstacles[attacker.name]})"
                 rows.append(Row(label=one.setting, facts={"Attacker": told}))
     if figures.floor:

@@ -18,7 +18,6 @@ from unembed.trials.defended_store import DefendedStore
 from unembed.trials.settings_of_defences import Setting
 
 NEIGHBOURS, STS, NDCG = "neighbours", "sts", "ndcg"
-MOST_ROWS = 1000  # of the store whose neighbours are looked at
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,10 @@ def measure_utility(
 
 def store_neighbours(store: DefendedStore) -> list[float]:
     """The share of each vector's ten nearest neighbours in the store that are found behind the defence."""
-    clean = store.collection.vectors  # [N, D]
-    some = clean[:MOST_ROWS]
+    before = store.collection.neighbours  # [n, 10]
+    queries = store.defence.query(store.collection.vectors[: len(before)])
     defended = np.concatenate([store.targets, store.known])  # [N, D']
-    after = nearest_neighbours(store.defence.query(some), defended)
-    return neighbours_kept(nearest_neighbours(some, clean), after)
+    return neighbours_kept(before, nearest_neighbours(queries, defended))
 
 
 class Share(MeanMetric):
