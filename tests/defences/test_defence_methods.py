@@ -136,7 +136,7 @@ def test_noise_is_as_large_as_described(typed: tuple[str, dict[str, float]]) -> 
     [(1, 1e-5, 3.7306316348), (0.5, 1e-5, 7.0318266756), (10, 1e-6, 0.5410868318), (0.1, 1e-3, 17.404396203)],
 )
 def test_sigma_of_the_analytic_mechanism(epsilon: float, delta: float, sigma: float) -> None:
-    """The values of Google's dp-accounting 0.6, gaussian_mechanism.get_sigma_gaussian, sensitivity 1."""
+    """The values of Google's dp-accounting, gaussian_mechanism.get_sigma_gaussian, sensitivity 1."""
     assert analytic_sigma(epsilon, delta, 1.0) == pytest.approx(sigma, rel=1e-9)
     assert analytic_sigma(epsilon, delta, 2.0) == pytest.approx(2 * sigma, rel=1e-9)
 
