@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 DIMENSION = 64
+SETTLE = 8
 FAST = ["--steps", "1", "--num-lengths", "1", "--hypotheses", "1", "--batch-size", "256"]
 
 
@@ -115,6 +116,21 @@ def rows_once(folder: Path, rows: int) -> None:
     assert (index == np.arange(rows)).all(), "a row is missing, twice or out of order"
 
 
+def beside_the_loop(one: Path, two: Path, killed: int) -> dict[str, float]:
+    """Ray's parts a second over those of the loop that ran beside it: two actors until the kill, then one.
+
+    By the times at which the records were written; `SETTLE` parts after the kill are left out.
+    """
+    loop, ray = (sorted(file.stat().st_mtime for file in at.glob("part-*.json")) for at in (one, two))
+    end = min(loop[-1], ray[-1])
+    found = {}
+    for name, first, last in (("two_actors", ray[0], ray[killed]), ("one_actor", ray[killed + SETTLE], end)):
+        inside = [[time for time in times if first <= time <= last] for times in (ray, loop)]
+        paces = [(len(times) - 1) / (times[-1] - times[0]) for times in inside]
+        found |= {f"{name}_over_loop": round(paces[0] / paces[1], 3), f"{name}_parts": len(inside[0]) - 1}
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["invert", "encode"])
@@ -154,10 +170,15 @@ def main() -> None:
             lambda: with_a_killed_node([*command, str(outputs[1])], outputs[1], ready, quarter),
         )
         first = alone_stage.result()
+    beside = {}
     if options.what == "invert":
         rows_once(outputs[1], options.rows)
+        beside = beside_the_loop(*outputs, int(str(second["killed_after_files"])))
     compare(
-        options.what, *outputs, pattern, {"rows": options.rows, "one_process": first, "two_nodes": second}
+        options.what,
+        *outputs,
+        pattern,
+        {"rows": options.rows, "one_process": first, "two_nodes": second} | beside,
     )
 
 

@@ -42,6 +42,7 @@ def ray_session(config: ClusterConfig) -> Iterator[Any]:
         yield ray
         return
     _connect(ray, config)
+    _hush(ray)
     try:
         yield ray
     finally:
@@ -63,6 +64,16 @@ def _connect(ray: Any, config: ClusterConfig) -> None:
             f"The Ray cluster '{config.address}' does not answer: {str(error).splitlines()[0]}",
             hint="Is it running ('ray status')? Give --on ray:HOST:6379, or --on ray for one here.",
         ) from error
+
+
+def _hush(ray: Any) -> None:
+    """Ray prints what its nodes complain of, a lost worker say, on stdout, where only data may be.
+
+    There is no setting for it. What matters reaches us as an exception; the rest is in Ray's logs.
+    """
+    worker = ray._private.worker
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *arguments, **options: None
 
 
 @contextmanager

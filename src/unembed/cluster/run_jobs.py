@@ -75,7 +75,7 @@ def _through_ray(
         fn_constructor_args=(worker, settings, config.cpus_per_actor),
         num_cpus=config.cpus_per_actor,
         num_gpus=config.gpus_per_actor or None,
-        max_task_retries=RETRIES,
+        ray_remote_args_fn=lambda: {"max_task_retries": RETRIES},
     )
     try:
         for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
