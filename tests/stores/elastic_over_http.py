@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from filled import NOTES, Content
+from json_over_http import JsonOverHttp, send
 
 DENSE = {"type": "dense_vector", "element_type": "float", "similarity": "cosine"}
 KNN = {"type": "knn_vector", "data_type": "float", "method": {"name": "hnsw", "space_type": "cosinesimil"}}
 
 
-class ElasticOverHttp:
-    """Two indices, `notes` and an empty `none`; every request is kept. `troubles` are statuses to answer."""
+class ElasticOverHttp(JsonOverHttp):
+    """Two indices, `notes` and an empty `none`."""
 
     def __init__(self, content: Content = NOTES, *, opensearch: bool = False, key: str | None = None) -> None:
+        super().__init__()
         self.content, self.opensearch, self._key = content, opensearch, key
-        self.requests: list[tuple[str, str]] = []
-        self.troubles: list[int] = []
         self.scrolls: dict[str, tuple[str, int, int, bool]] = {}  # by id: index, size, next, with vectors
-        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def _any(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                outer._answer(self, json.loads(body) if body else None)
-
-            do_GET = do_POST = do_DELETE = _any
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
-
-    @contextmanager
-    def running(self) -> Iterator[ElasticOverHttp]:
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-
-    def _answer(self, handler: Any, body: Any) -> None:
+    def answer(self, handler: Any, body: Any) -> None:
         parts = urlsplit(handler.path)
         self.requests.append((handler.command, parts.path))
         status, found = 200, None
@@ -61,12 +31,7 @@ class ElasticOverHttp:
         else:
             found = self._result(handler.command, parts.path.strip("/"), parse_qs(parts.query), body)
             status = 200 if found is not None else 404
-        written = json.dumps({"status": status} if found is None else found).encode()
-        handler.send_response(status)
-        handler.send_header("content-type", "application/json")
-        handler.send_header("content-length", str(len(written)))
-        handler.end_headers()
-        handler.wfile.write(written)
+        send(handler, status, {"status": status} if found is None else found)
 
     def _result(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> Any:
         if path == "":

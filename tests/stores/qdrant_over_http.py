@@ -5,51 +5,22 @@ The answers are qdrant-client's models as JSON, so that the client under test re
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from json_over_http import JsonOverHttp, send
 
-class QdrantOverHttp:
-    """A server with a list of the requests that it got, and of troubles: statuses to answer with, in turn."""
+
+class QdrantOverHttp(JsonOverHttp):
+    """Of its troubles, 0 is to hang up."""
 
     def __init__(self, client: Any, *, key: str | None = None) -> None:
-        self.requests: list[tuple[str, str]] = []
-        self.troubles: list[int] = []  # 0: hang up
+        super().__init__()
         self.scrolls_left: int | None = None  # then it hangs up for good
         self._client, self._key = client, key
         self._lock = threading.Lock()
-        outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer._answer(self, None)
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                outer._answer(self, json.loads(body))
-
-            def log_message(self, *arguments: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
-
-    @contextmanager
-    def running(self) -> Iterator[QdrantOverHttp]:
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
-
-    def _answer(self, handler: Any, body: Any) -> None:
+    def answer(self, handler: Any, body: Any) -> None:
         with self._lock:
             path = handler.path.split("?")[0]
             self.requests.append((handler.command, path))
@@ -70,12 +41,7 @@ class QdrantOverHttp:
         if result is None:
             status, result = 404, {"error": "not found"}
         whole = {"result": result, "status": "ok", "time": 0.0} if status == 200 else {"status": result}
-        written = json.dumps(whole).encode()
-        handler.send_response(status)
-        handler.send_header("content-type", "application/json")
-        handler.send_header("content-length", str(len(written)))
-        handler.end_headers()
-        handler.wfile.write(written)
+        send(handler, status, whole)
 
     def _result(self, path: str, body: Any) -> Any:
         parts = path.strip("/").split("/")

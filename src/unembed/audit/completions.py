@@ -31,6 +31,7 @@ from unembed.text import read_back
 
 NAME = "beginning"  # among --attackers, and in rows.jsonl
 FLOOR = "beginning-floor"
+TITLE = "Knows how a text begins"
 MOST = 40  # texts of either kind
 LEAST_WORDS = 6  # of a text that is worth it
 SHARE, MOST_GIVEN = 3, 8  # a third of the words is given, and of a long text eight

@@ -17,7 +17,7 @@ from unembed.audit.audit_config import AuditConfig
 from unembed.audit.auditor import open_audit
 from unembed.audit.calibration import load_calibration
 from unembed.audit.case import Case, make_case
-from unembed.audit.completions import MOST, NAME, begun_texts
+from unembed.audit.completions import MOST, NAME, TITLE, begun_texts
 from unembed.audit.figure_text import money
 from unembed.audit.prices import TOKENS, dollars
 from unembed.audit.sampled_store import LEAST_OTHERS, SampledStore, summary_fields
@@ -161,12 +161,11 @@ def _beginnings(case: Case, drawn: int) -> AttackerForecast:
     """Who knows how a text begins: of short and of long texts so many, each with two vectors."""
     share = len(begun_texts(case)) / max(1, case.summary.short + case.summary.long)
     vectors = 2 * min(2 * MOST, round(share * drawn))
-    title = "Knows how a text begins"
     if not vectors:
         reason = "It takes texts of six words or more, and a model for their encoder."
-        return AttackerForecast(name=NAME, title=title, possible=False, reason=reason)
+        return AttackerForecast(name=NAME, title=TITLE, possible=False, reason=reason)
     seconds = _seconds(make_attackers(("vectors",))[0], case, vectors)
-    return AttackerForecast(name=NAME, title=title, possible=True, vectors=vectors, seconds=seconds)
+    return AttackerForecast(name=NAME, title=TITLE, possible=True, vectors=vectors, seconds=seconds)
 
 
 def _seconds(attacker: Attacker, case: Case, vectors: int) -> float | None:

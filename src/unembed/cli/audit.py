@@ -94,19 +94,22 @@ def _print(report: AuditReport, *, as_json: bool) -> None:
     if as_json:
         print_json(report.model_dump(mode="json"))
         return
+    from unembed.audit.completions import TITLE
     from unembed.audit.figure_text import cell
 
     click.echo(report.headline)
+    groups = [(one.title, one.measures) for one in report.attackers]
+    groups += [(TITLE + (", long texts" if one.long else ""), one.measures) for one in report.completions]
     rows = [
         (
-            one.title if number == 0 else "",
+            title if number == 0 else "",
             measure.label,
             measure.figure.n,
             cell(measure.figure),
             cell(measure.leaked),
         )
-        for one in report.attackers
-        for number, measure in enumerate(one.measures)
+        for title, measures in groups
+        for number, measure in enumerate(measures)
     ]
     if rows:
         print_table(("attacker", "what", "n", "came back", "leaked"), rows)
