@@ -119,6 +119,39 @@ def test_names_of_settings() -> None:
         all_settings(["gausian"])
 
 
+def test_the_command_writes_report_and_picture(model: Path, prepared: PreparedData, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    typed = [
+        "--model",
+        str(model),
+        "--data",
+        str(prepared.folder),
+        "--samples",
+        "4",
+        "--steps",
+        "2",
+        "-o",
+        str(out),
+    ]
+    typed += [
+        "--defences",
+        "gaussian:sigma=0.5,rotation",
+        "--against",
+        "unaware,pairs",
+        "--known-pairs",
+        "60",
+    ]
+    found = CliRunner().invoke(command, [*typed, "--json"], catch_exceptions=False)
+    report = json.loads(found.stdout)
+    assert [row["label"] for row in report["tables"][0]["rows"]][-1] == "another text's vector"
+    assert {point["curve"] for point in report["scatters"][0]["points"]} >= {"Gaussian noise", "No defence"}
+    for name in ("frontier.png", "frontier.svg", "defences.json", "attackers.json", "settings.jsonl"):
+        assert (out / name).stat().st_size > 100
+    written = (out / "report.md").read_text(encoding="utf-8")
+    assert "## What follows" in written
+    assert "(frontier.png)" in written
+
+
 def test_the_command_says_what_is_wrong(prepared: PreparedData, tmp_path: Path) -> None:
     typed = ["--data", str(prepared.folder), "--defences", "rotation", "--known-pairs", "3"]
     found = CliRunner().invoke(command, typed)
