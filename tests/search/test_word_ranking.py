@@ -57,7 +57,12 @@ def test_the_surrogate_reads_only_the_promising_ones(
 ) -> None:
     def explored(single_edits: int) -> list[tuple[int, ...]]:
         settings = GuidedSettings(
-            words_per_position=4, missing_words=6, moves=0, pairs=0, single_edits=single_edits
+            words_per_position=4,
+            missing_words=6,
+            moves=0,
+            pairs=0,
+            single_edits=single_edits,
+            first_look=1,
         )
         target = unit(vectors[:1])[0]
         model = GPErrorModel(target)
