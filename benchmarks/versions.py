@@ -3,7 +3,7 @@
     python benchmarks/versions.py --before OLD/bin/python --after NEW/bin/python \
         --data short=data/short --data long=data/wiki --tasks alone,many --samples 20
     python benchmarks/versions.py ... --after-option '{"quality": "fast"}'
-    python benchmarks/versions.py ... --tasks guided --calls 500 --samples 8
+    python benchmarks/versions.py ... --tasks guided --calls 500 --samples 32 --log FILE --minutes 10
 
 Each version is a process of its own, with its own defaults: what somebody gets who types nothing but the
 command. They take turns text by text, in an order that alternates, because a busy machine drifts. The ratio
@@ -12,6 +12,9 @@ means, and the interval of their difference: faster and worse would be no gain.
 
 `alone`: one vector per call; `many`: all in one call; `guided`: one vector per call, guided by the encoder;
 `guided-many`: all in one call.
+
+With `--log`, every answer is noted, and the same command goes on where it stopped; with `--minutes` it stops
+by itself, and prints the figures of the texts that both versions have had.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+BEGAN = time.monotonic()
 ALONE, MANY, GUIDED, GUIDED_MANY = "alone", "many", "guided", "guided-many"
 
 
@@ -48,32 +54,44 @@ def work() -> None:
 
 
 class Version:
-    """A Python environment with a version of unembed in it."""
+    """A Python environment with a version of unembed in it, started when it is first asked."""
 
     def __init__(self, python: str, threads: int) -> None:
-        self._process = subprocess.Popen(
-            [python, __file__, "--work"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
-        )
-        self._read()
+        self._python, self._threads = python, threads
+        self._process: subprocess.Popen[str] | None = None
         self.seconds: list[float] = []
         self.processor: list[float] = []
         self.rows: list[list[Any]] = []
 
-    def ask(self, vectors: np.ndarray, how: dict[str, Any], *, count: bool = True) -> None:
+    def start(self, vectors: np.ndarray, how: dict[str, Any]) -> None:
+        """What happens only once is not what is compared."""
+        self._process = subprocess.Popen(
+            [self._python, __file__, "--work"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": str(self._threads)},
+        )
+        self._read()
+        self.ask(vectors[:1], {**how, "max_encoder_calls": 5} if how else how)
+
+    def ask(self, vectors: np.ndarray, how: dict[str, Any]) -> Any:
+        if self._process is None:
+            self.start(vectors, how)
+        assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"vectors": vectors.tolist(), "how": how}) + "\n")
         self._process.stdin.flush()
-        (clock, processor), rows = self._read()
-        if count:
-            self.seconds.append(clock)
-            self.processor.append(processor)
-            self.rows += rows
+        return self._read()
+
+    def count(self, answer: Any) -> None:
+        (clock, processor), rows = answer
+        self.seconds.append(clock)
+        self.processor.append(processor)
+        self.rows += rows
 
     def _read(self) -> Any:
+        assert self._process is not None
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -81,9 +99,30 @@ class Version:
         return json.loads(line)
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+            self._process.wait()
+
+
+class Log:
+    """Answers that are there already, by what was asked; new ones are added to the file at once."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._answers: dict[str, Any] = {}
+        if file is not None and file.exists():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                key, answer = json.loads(line)
+                self._answers[json.dumps(key)] = answer
+
+    def answer(self, key: list[Any], ask: Callable[[], Any]) -> Any:
+        name = json.dumps(key)
+        if name not in self._answers:
+            self._answers[name] = ask()
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([key, self._answers[name]]) + "\n")
+        return self._answers[name]
 
 
 def interval(values: np.ndarray) -> list[float]:
@@ -115,12 +154,18 @@ def measure(task: str, kind: str, folder: Path, options: argparse.Namespace) -> 
         "before": Version(options.before, options.threads),
         "after": Version(options.after, options.threads),
     }
-    for version in versions.values():  # what happens only once is not what is compared
-        version.ask(vectors[:1], {**how, "max_encoder_calls": 5} if how else how, count=False)
+    log, done = Log(options.log), 0
     for turn, first in enumerate(range(0, len(vectors), together)):
+        if options.minutes and time.monotonic() - BEGAN > 60 * options.minutes:
+            break
+        part = vectors[first : first + together]
         for name in list(versions)[:: 1 if turn % 2 == 0 else -1]:
-            own = options.after_option if name == "after" else {}
-            versions[name].ask(vectors[first : first + together], {**how, **own})
+            own = {**how, **(options.after_option if name == "after" else {})}
+            drawn = [options.split, options.seed, options.samples, options.max_tokens]
+            key = [name, task, kind, own, *drawn, first]
+            versions[name].count(log.answer(key, partial(versions[name].ask, part, own)))
+        done = first + len(part)
+    vectors, texts, tokens = vectors[:done], samples.texts[:done], samples.tokens[:done]
     figures: dict[str, np.ndarray] = {}
     out: dict[str, Any] = {
         "task": task, "kind": kind, "n": len(vectors), "threads": options.threads, "split": options.split,
@@ -128,8 +173,8 @@ def measure(task: str, kind: str, folder: Path, options: argparse.Namespace) -> 
     }  # fmt: skip
     for name, version in versions.items():
         version.close()
-        f1 = [token_f1(ids, row[1]) for ids, row in zip(samples.tokens, version.rows, strict=True)]
-        exact = [exact_match(text, row[0]) for text, row in zip(samples.texts, version.rows, strict=True)]
+        f1 = [token_f1(ids, row[1]) for ids, row in zip(tokens, version.rows, strict=True)]
+        exact = [exact_match(text, row[0]) for text, row in zip(texts, version.rows, strict=True)]
         figures[f"{name}_f1"], figures[f"{name}_exact"] = np.array(f1), np.array(exact, dtype=float)
         out[name] = {
             "seconds_per_text": round(sum(version.seconds) / len(vectors), 4),
@@ -168,6 +213,8 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--log", type=Path, help="file of answers, to go on from")
+    parser.add_argument("--minutes", type=float, default=0.0, help="stop after so many [default: never]")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:

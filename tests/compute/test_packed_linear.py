@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from unembed.compute import packed_linear as packed
 from unembed.compute.kernels import FEW_ROWS, KERNELS, available, best_kernel
-from unembed.compute.packed_linear import linear
+from unembed.compute.packed_linear import PackedLinear, feed_forward, linear
 from unembed.compute.precision import Precision, Processor, computing
 
 pytestmark = pytest.mark.skipif(not available(), reason="this build of torch has no oneDNN")
@@ -181,3 +181,14 @@ def test_which_kernel_a_product_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Processor, "here", lambda: Processor(vnni=True, bf16=True))
     assert best_kernel("int8", 1, 384) == "bf16"
     assert best_kernel("bf16", 10_000, 384) == "bf16"
+
+
+@pytest.mark.parametrize("precision", [None, "fp32", "bf16", "int8"])
+@pytest.mark.parametrize("rows", [3, FEW_ROWS + 1, 4000])
+def test_a_feed_forward_is_its_two_products_number_for_number(precision: Precision | None, rows: int) -> None:
+    torch.manual_seed(0)
+    up, down, x = PackedLinear(24, 96), PackedLinear(96, 24), torch.randn(rows, 24)
+    with torch.no_grad(), computing(precision):
+        assert torch.equal(feed_forward(x, up, down), down(F.gelu(up(x))))
+    feed_forward(x, up, down).sum().backward()  # it learns as they do
+    assert up.weight.grad is not None

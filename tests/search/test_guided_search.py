@@ -162,7 +162,9 @@ def test_an_interrupt_gives_the_best_so_far(inverter: Inverter, vectors: np.ndar
     results = guided(inverter, vectors, 40, encoder=pressed)
     assert sum(one.encoder_calls for one in results) == len(pressed.texts)
     # What it would have begun with.
-    plain = [one.text for one in inverter.invert(vectors, n_best=STARTS, num_lengths=START_LENGTHS)]
+    steps = GuidedSettings().start_steps
+    first = inverter.invert(vectors, n_best=STARTS, num_lengths=START_LENGTHS, steps=steps)
+    plain = [one.text for one in first]
     whole = guided(inverter, vectors, 40)
     for result, full, before in zip(results, whole, plain, strict=True):
         if after == 0:

@@ -111,12 +111,16 @@ def test_the_words_are_the_denoisers_likeliest(told: Inverter, vectors: np.ndarr
         assert value == pytest.approx(float(log_prob[word]), abs=1e-4)
 
 
-def test_a_long_text_has_several_masks_at_once(encoder: CountingEncoder, vectors: np.ndarray) -> None:
-    """One word in eight, or two words more: fewer passes, and every position still gets its neighbours."""
+@pytest.mark.parametrize(("words_per_mask", "passes"), [(8, 8 + 11), (5, 5 + 7)])
+def test_a_long_text_has_several_masks_at_once(
+    encoder: CountingEncoder, vectors: np.ndarray, words_per_mask: int, passes: int
+) -> None:
+    """One word in eight or five, or two or three more: every position still gets its neighbours."""
     text = tuple(4 + position % 9 for position in range(20))
     long = tiny.checkpoint(encoder.tokenizer(), encoder.info, max_length=24)
-    [found] = SingleEdits(long, WORDS).around([text], vectors[:1], max_length=24, lengths=[None])
-    assert found.passes == 8 + 11  # of 20 words and 21 points between them
+    edits = SingleEdits(long, WORDS, words_per_mask=words_per_mask)
+    [found] = edits.around([text], vectors[:1], max_length=24, lengths=[None])
+    assert found.passes == passes  # of 20 words and 21 points between them
     entries = [one.entries for one in found.neighbours]
     assert len(set(entries)) == len(entries)
     assert all(replaced(text, one) or one_longer(text, one) or one_longer(one, text) for one in entries)
@@ -255,7 +259,7 @@ def test_the_most_promising_changes_are_looked_at_two_by_two(
     told: Inverter, encoder: CountingEncoder, vectors: np.ndarray
 ) -> None:
     def around(pairs: int) -> set[Entries]:
-        settings = GuidedSettings(words_per_position=2, missing_words=0, moves=0, pairs=pairs)
+        settings = GuidedSettings(words_per_position=2, missing_words=0, moves=0, pairs=pairs, first_look=1)
         text, target = TEXTS[1], vectors[0] / np.linalg.norm(vectors[0])
         state = state_of(target, settings, max_length=6)
         parent = Hypothesis(text, "parent", target, 0.5, "test")
@@ -275,7 +279,7 @@ def test_exploring_deeper_adds_less_likely_words_and_longer_moves(
     encoder: CountingEncoder, vectors: np.ndarray
 ) -> None:
     model = tiny.checkpoint(encoder.tokenizer(), encoder.info, length="given", max_length=14)
-    settings = GuidedSettings(words_per_position=1, missing_words=0, moves=1000, pairs=0)
+    settings = GuidedSettings(words_per_position=1, missing_words=0, moves=1000, pairs=0, first_look=1)
     text, target = tuple(range(4, 16)), vectors[0] / np.linalg.norm(vectors[0])
     state = state_of(target, settings, max_length=14)
     parent = Hypothesis(text, "parent", target, 0.5, "test")

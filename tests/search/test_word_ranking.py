@@ -43,6 +43,18 @@ def test_what_goes_along_what_is_lacking_comes_first(
     assert ranking.order(edits, lack, log_probs)[-1] == 2
 
 
+def test_of_edits_with_the_same_words_the_one_that_the_denoiser_finds_likelier_comes_first(
+    told: Inverter, encoder: CountingEncoder
+) -> None:
+    ranking = WordRanking(told.checkpoint, SurrogatePrefilter(encoder, 3))
+    edits = [Neighbour((number,), -float(number), added=7, removed=5) for number in (2, 1, 3)]
+    lack = np.ones(encoder.info.dimension, np.float32)
+    assert ranking.order(edits, lack, None).tolist() == [1, 0, 2]
+    # Where the trigrams say otherwise, they may well be right.
+    log_probs = np.array([0.0, -100.0, 0.0], dtype=np.float32)
+    assert ranking.order(edits, lack, log_probs).tolist() == [0, 2, 1]
+
+
 def test_each_word_is_embedded_once(told: Inverter, encoder: CountingEncoder) -> None:
     ranking = WordRanking(told.checkpoint, SurrogatePrefilter(encoder, 3))
     edits = [Neighbour((word,), 0.0, added=word, removed=6) for word in (7, 8, 7)]
@@ -57,7 +69,12 @@ def test_the_surrogate_reads_only_the_promising_ones(
 ) -> None:
     def explored(single_edits: int) -> list[tuple[int, ...]]:
         settings = GuidedSettings(
-            words_per_position=4, missing_words=6, moves=0, pairs=0, single_edits=single_edits
+            words_per_position=4,
+            missing_words=6,
+            moves=0,
+            pairs=0,
+            single_edits=single_edits,
+            first_look=1,
         )
         target = unit(vectors[:1])[0]
         model = GPErrorModel(target)

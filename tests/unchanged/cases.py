@@ -42,8 +42,22 @@ CASES: dict[str, dict[str, Any]] = {
     "beam": {"strategy": "beam", "steps": 4},
     "entropy-bound": {"strategy": "entropy-bound"},
     "mask-predict": {"strategy": "mask-predict", "steps": 6},
-    "guided": {"strategy": "guided", "max_encoder_calls": 30, "seed": 1, "single_edits": 0, "moves": 150},
-    "guided-by-surrogate": {"strategy": "guided", "max_encoder_calls": 20, "encoder": "surrogate"},
+    "guided": {
+        "strategy": "guided",
+        "max_encoder_calls": 30,
+        "seed": 1,
+        "single_edits": 0,
+        "moves": 150,
+        "random_after": 0,
+        "first_look": 1,
+        "words_per_mask": 8,
+    },
+    "guided-by-surrogate": {
+        "strategy": "guided",
+        "max_encoder_calls": 20,
+        "encoder": "surrogate",
+        "words_per_mask": 8,
+    },
 }
 
 

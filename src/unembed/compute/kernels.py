@@ -53,8 +53,11 @@ class PackedBfloat16(NamedTuple):
         return cls(torch.ops.mkldnn._reorder_linear_weight(weight.bfloat16(), FEW_ROWS // 4))
 
     def product(self, x: Tensor, bias: Tensor | None) -> Tensor:
-        rounded = None if bias is None else bias.bfloat16()
-        return _onednn(x.bfloat16(), self.weight, rounded).float()
+        return self.rounded(x, bias).float()
+
+    def rounded(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        """The product as the kernel gives it, in bfloat16: for a product that reads nothing else."""
+        return _onednn(x.bfloat16(), self.weight, None if bias is None else bias.bfloat16())
 
 
 class PackedInt8(NamedTuple):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from unembed.compute.kernels import KERNELS, Packed, available, best_kernel
+from unembed.compute.kernels import KERNELS, Packed, PackedBfloat16, available, best_kernel
 from unembed.compute.precision import Precision, current_precision
 
 
@@ -40,14 +40,9 @@ def linear(
     whole = part == (0, len(weight))
     if bias is not None and len(bias) != part[1] - part[0]:
         bias = bias[part[0] : part[1]]
-    precision = current_precision()
-    if precision is not None and available() and _packable(x, weight):
-        if x.numel():
-            kernel = best_kernel(precision, x.numel() // x.shape[-1], part[1] - part[0])
-            if kernel is not None:
-                return _packed(weight, part, kernel).product(x, bias)
-    elif len(_copies) and (precision is not None or torch.is_grad_enabled()):
-        _copies.pop(weight, None)
+    kernel = _kernel(x, weight, part[1] - part[0])
+    if kernel is not None:
+        return _packed(weight, part, kernel).product(x, bias)
     return F.linear(x, weight if whole else weight[part[0] : part[1]], bias)
 
 
@@ -60,6 +55,30 @@ class PackedLinear(nn.Linear):
     def rows(self, x: Tensor, first: int = 0, last: int | None = None) -> Tensor:
         """Some of its outputs, those from `first` up to `last`.  # [..., last - first]"""
         return linear(x, self.weight, self.bias, first, last)
+
+
+def feed_forward(x: Tensor, up: PackedLinear, down: PackedLinear) -> Tensor:
+    """`down(gelu(up(x)))`, number for number.  # [..., D]
+
+    The first product in bf16 is made of eight bits, and the second one reads no more. What lies between them,
+    the widest of a block's tensors, need not become float32 and go back.
+    """
+    if _kernel(x, up.weight, up.out_features) == "bf16" == _kernel(x, down.weight, down.out_features):
+        first, last = (_packed(layer.weight, (0, layer.out_features), "bf16") for layer in (up, down))
+        assert isinstance(first, PackedBfloat16)
+        return last.product(F.gelu(first.rounded(x, up.bias)), down.bias)
+    out: Tensor = down(F.gelu(up(x)))
+    return out
+
+
+def _kernel(x: Tensor, weight: Tensor, outputs: int) -> Precision | None:
+    """The kernel for this product here and now; None: PyTorch's own."""
+    precision = current_precision()
+    if precision is not None and available() and _packable(x, weight):
+        return best_kernel(precision, x.numel() // x.shape[-1], outputs) if x.numel() else None
+    if len(_copies) and (precision is not None or torch.is_grad_enabled()):
+        _copies.pop(weight, None)
+    return None
 
 
 def _packable(x: Tensor, weight: Tensor) -> bool:

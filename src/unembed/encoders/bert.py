@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
-from unembed.compute.packed_linear import PackedLinear
+from unembed.compute.packed_linear import PackedLinear, feed_forward
 from unembed.compute.short_attention import attention
 from unembed.errors import DataError
 from unembed.storage import read_json
@@ -67,7 +66,7 @@ class BertBlock(nn.Module):
     def forward(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
         x = x.to(self.qkv.weight.dtype)  # bf16 where a training says so
         x = self.norm1(self.out(self.attend(x, runs)) + x)
-        return self.norm2(self.down(F.gelu(self.up(x))) + x)  # type: ignore[no-any-return]
+        return self.norm2(feed_forward(x, self.up, self.down) + x)  # type: ignore[no-any-return]
 
     def attend(self, x: Tensor, runs: Sequence[Run]) -> Tensor:  # [T, D] -> [T, D]
         """Every text attends to its own tokens only."""

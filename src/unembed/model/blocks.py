@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unembed.compute.packed_linear import PackedLinear
+from unembed.compute.packed_linear import PackedLinear, feed_forward
 from unembed.compute.short_attention import attention
 from unembed.model.config import BlockConfig
 
@@ -79,13 +79,10 @@ class FeedForward(nn.Module):
         self.down = PackedLinear(config.ffn, config.hidden, bias=config.bias)
 
     def forward(self, h: Tensor) -> Tensor:
-        inner = self.up(h)  # [B, L, F] or [B, L, 2F]
-        if self.gated:
-            value, gate = inner.chunk(2, dim=-1)
-            inner = F.gelu(value) * gate  # [B, L, F]
-        else:
-            inner = F.gelu(inner)
-        out: Tensor = self.down(inner)  # [B, L, D]
+        if not self.gated:
+            return feed_forward(h, self.up, self.down)  # [B, L, D]
+        value, gate = self.up(h).chunk(2, dim=-1)  # 2 x [B, L, F]
+        out: Tensor = self.down(F.gelu(value) * gate)  # [B, L, D]
         return out
 
 

@@ -50,6 +50,7 @@ class Guided:
             update={
                 "n_best": max(settings.num_starts, config.n_best),
                 "num_lengths": config.num_lengths or START_LENGTHS,
+                "steps": config.steps or settings.start_steps,
                 "trace": False,
             }
         )

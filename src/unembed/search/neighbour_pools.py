@@ -7,6 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from unembed.search.candidate_pool import CandidatePool
+from unembed.search.edits import Entries
 
 DEEPEN = 3  # after so many turns of the best text its less likely neighbours are tried too
 
@@ -17,6 +18,7 @@ class NeighbourPools:
 
     pools: dict[str, CandidatePool] = field(default_factory=dict)  # by text
     turns: Counter[str] = field(default_factory=Counter)  # by text
+    unread: dict[str, list[Entries]] = field(default_factory=dict)  # by text, what its next turn adds
     deepened: set[str] = field(default_factory=set)  # texts whose less likely neighbours are known too
 
     def next_rank(self, beam: Sequence[str]) -> int | None:
@@ -27,7 +29,7 @@ class NeighbourPools:
         left = [
             (rank + self.turns[text], rank)
             for rank, text in enumerate(beam)
-            if self.pools.get(text, True) or (rank == 0 and self.wants_deeper(text))
+            if self._left(text) or (rank == 0 and self.wants_deeper(text))
         ]
         return min(left)[1] if left else None
 
@@ -36,8 +38,11 @@ class NeighbourPools:
 
         It is after a few turns, or when its likely neighbours have run out before.
         """
-        run_out = not self.pools.get(best, True)
-        return best not in self.deepened and (run_out or self.turns[best] >= DEEPEN)
+        return best not in self.deepened and (not self._left(best) or self.turns[best] >= DEEPEN)
+
+    def _left(self, text: str) -> bool:
+        """Whether a text has neighbours that are not embedded, as far as one knows."""
+        return bool(self.pools.get(text, True) or self.unread.get(text))
 
     def deepen(self, text: str) -> None:
         """Its less likely neighbours are known from now on: its turns are counted from zero again."""
@@ -56,3 +61,4 @@ class NeighbourPools:
     def forget_all_but(self, beam: Container[str]) -> None:
         """Drop the neighbours of texts that left the beam."""
         self.pools = {text: pool for text, pool in self.pools.items() if text in beam}
+        self.unread = {text: some for text, some in self.unread.items() if text in beam}

@@ -59,19 +59,32 @@ class Neighbourhood:
         """
         if not asked:
             return
-        edited = [
-            self._candidates(state, parent, near, deep=deep)
-            for (state, parent), near in zip(asked, self._single_edits(asked, aims, deep=deep), strict=True)
-        ]
-        pools = self._read(asked, edited)
-        if self._words is not None and self._settings.pairs:
-            combined = [
-                self._pairs(state, parent, pool) for (state, parent), pool in zip(asked, pools, strict=True)
-            ]
-            more = self._read(asked, combined)
-            pools = [pool.joined(other) for pool, other in zip(pools, more, strict=True)]
+        found = self._single_edits(asked, aims, deep=deep)
+        now: list[list[Entries]] = []
+        for (state, parent), near in zip(asked, found, strict=True):
+            first, later = self._candidates(state, parent, near, deep=deep)
+            now.append(first)
+            if later:
+                state.neighbours.unread[parent.text] = later
+        self._fill(asked, now)
+
+    def look_again(self, asked: Sequence[tuple[SearchState, Hypothesis]]) -> None:
+        """Read what a first look at these texts, one per state, left out."""
+        if asked:
+            rest = [state.neighbours.unread.pop(parent.text) for state, parent in asked]
+            self._fill(asked, rest)
+
+    def _fill(
+        self, asked: Sequence[tuple[SearchState, Hypothesis]], entries: Sequence[Sequence[Entries]]
+    ) -> None:
+        """Read these neighbours, and pairs of the best of all that are known; add them to the pools."""
+        pools = self._read(asked, entries)
         for (state, parent), pool in zip(asked, pools, strict=True):
             state.neighbours.add(parent.text, pool)
+        if self._words is not None and self._settings.pairs:
+            combined = [self._pairs(state, parent) for state, parent in asked]
+            for (state, parent), pool in zip(asked, self._read(asked, combined), strict=True):
+                state.neighbours.add(parent.text, pool)
 
     def _single_edits(
         self, asked: Sequence[tuple[SearchState, Hypothesis]], aims: NDArray[np.float32], *, deep: bool
@@ -79,7 +92,10 @@ class Neighbourhood:
         times = DEEPER if deep else 1
         settings, states = self._settings, [state for state, _ in asked]
         edits = SingleEdits(
-            self._checkpoint, settings.words_per_position * times, settings.missing_words * times
+            self._checkpoint,
+            settings.words_per_position * times,
+            settings.missing_words * times,
+            settings.words_per_mask,
         )
         found = edits.around(
             [parent.entries for _, parent in asked],
@@ -101,29 +117,47 @@ class Neighbourhood:
 
     def _candidates(
         self, state: SearchState, parent: Hypothesis, neighbours: Sequence[Neighbour], *, deep: bool
-    ) -> list[Entries]:
-        """The likeliest first; then, where a surrogate can rank them, words that the text lacks and moves."""
+    ) -> tuple[list[Entries], list[Entries]]:
+        """What is read now, and what when the text has another turn.
+
+        The likeliest first; then, where a surrogate can rank them, words that the text lacks and moves.
+        """
         times = DEEPER if deep else 1
         ranked = sorted(neighbours, key=lambda one: -one.log_prob)
         likely = [one for one in ranked if not one.missing][: MAX_LIKELY * times]
         if self._words is None:
-            return [one.entries for one in likely]
-        lacking = [one for one in ranked if one.missing]
-        if self._settings.single_edits:
-            lack = state.target - parent.vector  # [D]
-            most = self._settings.single_edits * times
-            likely, lacking = (self._promising(some, lack, most) for some in (likely, lacking))
-        singles = [one.entries for one in (*likely, *lacking)]
-        return [*singles, *self._moves(state, parent, deep=deep)]
+            return [one.entries for one in likely], []
+        lack, most = state.target - parent.vector, self._settings.single_edits * times  # [D]
+        kinds = [
+            self._promising(some, lack, most, deep=deep)
+            for some in (likely, [one for one in ranked if one.missing])
+        ]
+        every = self._moves(state, parent, deep=deep)
+        first = self._first_look(len(every), deep=deep)
+        kinds.append((every[:first], every[first:]))
+        return [one for now, _ in kinds for one in now], [one for _, later in kinds for one in later]
 
-    def _promising(self, some: list[Neighbour], lack: NDArray[np.float32], most: int) -> list[Neighbour]:
-        """Those that are worth the surrogate's reading, in the order in which they came."""
-        if self._words is None or len(some) <= most:
-            return some
+    def _first_look(self, count: int, *, deep: bool) -> int:
+        """How many of these are read at first."""
+        return count if deep else -(-count // self._settings.first_look)
+
+    def _promising(
+        self, some: Sequence[Neighbour], lack: NDArray[np.float32], most: int, *, deep: bool
+    ) -> tuple[list[Entries], list[Entries]]:
+        """Those that are worth the surrogate's reading, at first and later, in the order in which they came.
+
+        At most so many, if that is not 0.
+        """
+        most = min(most or len(some), len(some))
+        first = self._first_look(most, deep=deep)
+        if self._words is None or first == len(some):
+            return [one.entries for one in some], []
         log_probs = None
         if self._phrases is not None:
             log_probs = trigram_log_probs(self._phrases, [one.entries for one in some])
-        return [some[index] for index in sorted(self._words.order(some, lack, log_probs)[:most].tolist())]
+        order = self._words.order(some, lack, log_probs).tolist()
+        now, later = (sorted(part) for part in (order[:first], order[first:most]))
+        return [some[index].entries for index in now], [some[index].entries for index in later]
 
     def _moves(self, state: SearchState, parent: Hypothesis, *, deep: bool) -> list[Entries]:
         """Texts in which some words stand elsewhere: those whose trigrams are likeliest, or any."""
@@ -135,7 +169,9 @@ class Neighbourhood:
             order = state.random.permutation(len(every))
         return [every[index] for index in order[: self._settings.moves].tolist()]
 
-    def _pairs(self, state: SearchState, parent: Hypothesis, pool: CandidatePool) -> list[Entries]:
+    def _pairs(self, state: SearchState, parent: Hypothesis) -> list[Entries]:
         """The edits of a text's best-ranked neighbours, every two combined."""
+        pool = state.neighbours.pools[parent.text]
         best = [pool.entries[index] for index in state.ranked(pool)[: self._settings.pairs]]
-        return [entries for entries in pairs(parent.entries, best) if state.allows(entries)]
+        combined, known = pairs(parent.entries, best), set(pool.entries)
+        return [entries for entries in combined if entries not in known and state.allows(entries)]

@@ -74,7 +74,10 @@ class Proposer:
         return out
 
     def _edits(self, state: SearchState) -> list[Proposal]:
-        """Random edits of the beam's texts, with masks."""
+        """Random edits of the beam's texts, with masks: not as long as neighbours come ever nearer."""
+        ranked = state.error_model is not None and self._settings.neighbours
+        if ranked and state.stale < self._settings.random_after:
+            return []
         every = [self._edit(state, parent) for parent in state.beam for _ in range(self._settings.proposals)]
         return [one for one in every if state.allows(one.entries)]
 
@@ -189,8 +192,11 @@ class Proposer:
         ]
 
     def _explore(self, asked: Sequence[tuple[SearchState, Hypothesis]]) -> None:
-        """Find the neighbours of texts that have none yet, and more of the best text where it is time."""
+        """Find the neighbours of texts that have none yet, and more of the others where it is time."""
         new = [(state, parent) for state, parent in asked if parent.text not in state.neighbours.pools]
+        self._neighbourhood.look_again(
+            [(state, parent) for state, parent in asked if state.neighbours.unread.get(parent.text)]
+        )
         again = [(state, parent) for state, parent in asked if state.wants_deeper(parent)]
         for state, parent in again:
             state.neighbours.deepen(parent.text)

@@ -35,16 +35,31 @@ class GuidedSettings(BaseModel):
         0.0, ge=0, description="Seconds after which the search ends, for all vectors together; 0: never."
     )
     num_starts: int = Field(10, ge=1, description="Texts of the plain inversion to start from.")
+    start_steps: int = Field(
+        4, ge=1, description="Forward passes per length that make these texts, where no steps are given."
+    )
     beam_width: int = Field(6, ge=1, description="Texts that are edited in each round: the best so far.")
     diversify_after: int = Field(
         6, ge=0, description="Rounds without a nearer text after which the beam holds only unlike texts."
     )
     proposals: int = Field(2, ge=1, description="Random edits per text of the beam and round.")
+    random_after: int = Field(
+        2,
+        ge=0,
+        description="Rounds without a nearer text after which random edits begin, where a surrogate ranks "
+        "neighbours; 0: from the first round on.",
+    )
     neighbours: int = Field(
         12, ge=0, description="Single-edit neighbours of a text of the beam that are embedded per round."
     )
     words_per_position: int = Field(
         10, ge=1, description="Likeliest words per position of a text that make its neighbours."
+    )
+    words_per_mask: int = Field(
+        5,
+        ge=1,
+        description="One mask per so many words of a text in a forward pass that looks for its neighbours: "
+        "the more words, the more passes.",
     )
     missing_words: int = Field(
         150,
@@ -60,6 +75,12 @@ class GuidedSettings(BaseModel):
     moves: int = Field(75, ge=0, description="Neighbours in which a few words stand elsewhere.")
     pairs: int = Field(
         12, ge=0, description="Best-ranked neighbours whose edits are also combined two by two."
+    )
+    first_look: int = Field(
+        3,
+        ge=1,
+        description="One in N of a text's neighbours, the most promising, is read by the surrogate at the "
+        "text's first turn, the others at its second.",
     )
     forms: int = Field(
         4,

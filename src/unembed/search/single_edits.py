@@ -25,8 +25,6 @@ from unembed.search.masked_texts import as_tokens, banned_entries
 
 NEIGHBOUR = "neighbour"  # `made_by` of these texts
 ROWS = 256  # sequences per pass, about
-APART = 8  # one word in so many is masked at once
-GROWN = 16  # one mask more per so many words of a text, where words are inserted
 
 
 class Neighbour(NamedTuple):
@@ -82,6 +80,7 @@ class SingleEdits:
     checkpoint: Checkpoint
     words_per_position: int
     missing_words: int = 0
+    words_per_mask: int = 5
 
     def around(
         self,
@@ -98,7 +97,7 @@ class SingleEdits:
         rows = [
             row
             for number, (text, length) in enumerate(zip(texts, lengths, strict=True))
-            for row in _masked(number, text, max_length, grow=length is None)
+            for row in _masked(number, text, max_length, self.words_per_mask, grow=length is None)
         ]
         found: list[dict[Entries, Neighbour]] = [{} for _ in texts]
         for part in _parts(rows):
@@ -187,18 +186,18 @@ def _parts(rows: Sequence[_Row]) -> list[list[_Row]]:
     return out
 
 
-def _masked(number: int, text: Entries, max_length: int, *, grow: bool) -> list[_Row]:
+def _masked(number: int, text: Entries, max_length: int, words_per_mask: int, *, grow: bool) -> list[_Row]:
     """The text with a mask instead of each word, and, if it may grow, between any two.
 
-    A long text has several masks at once, far from each other.
+    A long text has several masks at once, far from each other; of those that make it longer, half as many.
     """
     replaced = [
-        [_Gap(position, text[position]) for position in range(first, len(text), APART)]
-        for first in range(min(APART, len(text)))
+        [_Gap(position, text[position]) for position in range(first, len(text), words_per_mask)]
+        for first in range(min(words_per_mask, len(text)))
     ]
     grown: list[list[_Gap]] = []
     if grow and len(text) < max_length:
-        more = min(1 + len(text) // GROWN, max_length - len(text))
+        more = min(1 + len(text) // (2 * words_per_mask), max_length - len(text))
         rows = -(-(len(text) + 1) // more)
         grown = [
             [_Gap(position, None) for position in range(first, len(text) + 1, rows)] for first in range(rows)

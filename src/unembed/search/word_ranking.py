@@ -19,6 +19,7 @@ from unembed.search.single_edits import Neighbour
 
 # What a nat of a text's trigram log-probability is worth here. Between 0.002 and 0.01 it hardly matters.
 TRIGRAM_WORTH = 0.005
+DENOISER_WORTH = 0.04  # and one of the new word's by the denoiser
 
 
 class WordRanking:
@@ -37,7 +38,11 @@ class WordRanking:
         along = np.array([self._vectors[word] @ lack for word in words], dtype=np.float32)  # [words]
         gain = dict(zip(words, along.tolist(), strict=True))
         value = np.array(
-            [_of(gain, one.added) - _of(gain, one.removed) for one in neighbours], dtype=np.float32
+            [
+                _of(gain, one.added) - _of(gain, one.removed) + DENOISER_WORTH * one.log_prob
+                for one in neighbours
+            ],
+            dtype=np.float32,
         )  # [n]
         if trigram_log_probs is not None:
             value += np.float32(TRIGRAM_WORTH) * trigram_log_probs
