@@ -136,6 +136,7 @@ def _picture(
             marked=one.setting in chosen,
         )
         for one in sorted(measured, key=weakest)
+        if one.setting == NONE or not best[one.setting].missing
     ]
     floors: dict[str, Figure] = {name: figures.floor[name] for name in (F1, EXACT) if figures.floor}
     return Scatter(
