@@ -18,6 +18,7 @@ from unembed.errors import UsageError
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.samples import draw_samples
 from unembed.report import read_report
+from unembed.trials.attack_defended import DefendedAttack
 from unembed.trials.defended_store import collect_known
 from unembed.trials.run_trials import run_trials
 from unembed.trials.settings_of_defences import all_settings, split_names
@@ -97,6 +98,30 @@ def test_every_attacker_on_every_defence(
 def _samples(folder: Path) -> list[int]:
     lines = (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line)["sample"] for line in lines]
+
+
+def test_what_not_everybody_has_attacked_is_not_recommended(
+    model: Path, prepared: PreparedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A secret order looks like a perfect defence, until somebody comes who knows pairs.
+    trials = TrialsConfig(defences=("rotation",), against=("unaware", "pairs"), known_pairs=(60,))
+    run = DefendedAttack.run
+
+    def interrupted(self: DefendedAttack, attacker: Any, store: Any, upto: int) -> None:
+        if store.setting.key == "rotation" and attacker.name == "pairs-60":
+            raise KeyboardInterrupt
+        run(self, attacker, store, upto)
+
+    monkeypatch.setattr(DefendedAttack, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_trials(model, prepared.folder, tmp_path / "out", CONFIG, trials, plots=False)
+    report = read_report(tmp_path / "out")
+    [rotation] = [row for row in report.tables[0].rows if row.label == "rotation"]
+    assert rotation.facts["Not attacked yet by"] == "60 known pairs"
+    assert rotation.facts["Frontier"] == ""
+    assert not any(
+        "rotation" in line and "Not attacked by everybody yet" not in line for line in report.conclusions
+    )
 
 
 def test_nobody_knows_a_text_that_is_attacked(prepared: PreparedData) -> None:

@@ -21,6 +21,7 @@ class Point:
     attacker: str
     kept: Figure  # share of the undefended retrieval
     secret: str | None = None
+    missing: tuple[str, ...] = ()  # attackers who have not attacked it yet: the best one may be among them
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:

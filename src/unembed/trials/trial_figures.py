@@ -99,6 +99,16 @@ class TrialFigures:
         ]  # [n, 2] each
         return estimate_mean(Kept("retrieval kept"), groups, seed=self._seed)
 
+    def missing(self, setting: SettingRow, among: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Attackers of some who could attack a setting and have not yet: how strong it is nobody knows."""
+        return tuple(
+            one.title
+            for one in self.attackers
+            if (among is None or one.name in among)
+            and one.name not in setting.obstacles
+            and not self.leak(setting.setting, one.name)
+        )
+
     def points(self, among: Sequence[str] | None = None) -> list[Point]:
         """Every setting that was attacked, as its best attacker of some leaves it."""
         out = []
@@ -108,13 +118,14 @@ class TrialFigures:
                 best, figures = ranked[0]
                 out.append(
                     Point(
-                        one.setting,
-                        one.title,
-                        figures[F1],
-                        figures[EXACT],
-                        best.title,
-                        self.kept(one),
-                        one.secret,
+                        setting=one.setting,
+                        title=one.title,
+                        leakage=figures[F1],
+                        exact=figures[EXACT],
+                        attacker=best.title,
+                        kept=self.kept(one),
+                        secret=one.secret,
+                        missing=self.missing(one, among),
                     )
                 )
         return out

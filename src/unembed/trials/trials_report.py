@@ -25,7 +25,8 @@ def trials_report(
     """The report of what was measured so far."""
     points = figures.points()
     best = {point.setting: point for point in points}
-    chosen = {point.setting for point in frontier([point for point in points if point.setting != NONE])}
+    judged = [point for point in points if point.setting != NONE and not point.missing]
+    chosen = {point.setting for point in frontier(judged)}
     measured = [one for one in figures.settings if one.setting in best]
     return Report(
         title=title,
@@ -41,11 +42,15 @@ def _conclusions(figures: TrialFigures, points: Sequence[Point]) -> list[str]:
     undefended = next((point for point in points if point.setting == NONE), None)
     if undefended is None or len(points) < 2:
         return ["Nothing follows yet: no defence was measured beside none."]
-    others = [point for point in points if point.setting != NONE]
-    floor = figures.floor.get(F1)
-    out = ["Against every attacker:", *recommend(others, undefended, floor)]
-    weaker = [point for point in figures.points(WITHOUT_PAIRS) if point.setting != NONE]
-    if weaker and any(point.secret for point in weaker):
+    others = [point for point in points if point.setting != NONE and not point.missing]
+    waiting = [point.setting for point in points if point.missing]
+    out = []
+    if waiting:
+        out.append(f"Not attacked by everybody yet, and left out here: {', '.join(waiting)}.")
+    if others:
+        out += ["Against every attacker:", *recommend(others, undefended, figures.floor.get(F1))]
+    weaker = [point for point in figures.points(WITHOUT_PAIRS) if point.setting != NONE and not point.missing]
+    if any(point.secret for point in weaker):
         out.append(
             "Only if the attacker has no pair of the store, and cannot have texts embedded as it does:"
         )
@@ -70,6 +75,7 @@ def _defences(
                     "Bytes": f"{one.bytes_per_vector:g}",
                     "Noise, share of the norm": _noise(one),
                     "Frontier": "yes" if one.setting in chosen else "",
+                    **({"Not attacked yet by": ", ".join(point.missing)} if point.missing else {}),
                 },
                 figures={
                     F1: point.leakage, EXACT: point.exact, KEPT: point.kept, **figures.utility(one),
@@ -130,6 +136,7 @@ def _picture(
             marked=one.setting in chosen,
         )
         for one in sorted(measured, key=weakest)
+        if one.setting == NONE or not best[one.setting].missing
     ]
     floors: dict[str, Figure] = {name: figures.floor[name] for name in (F1, EXACT) if figures.floor}
     return Scatter(
