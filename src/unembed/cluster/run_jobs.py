@@ -18,7 +18,6 @@ from unembed.cluster.ray_session import actors_that_fit, ray_session
 from unembed.errors import UnavailableError, UnembedError
 
 BLOCKS = 4096  # that Ray Data is given to schedule, at most
-RETRIES = 5  # of a job whose worker was lost
 IN_FLIGHT = 2  # jobs that wait at an actor: one to do, one to go on with
 
 Job = dict[str, Any]
@@ -69,13 +68,12 @@ def _through_ray(
     ).map_batches(
         Actor,
         batch_size=1,
-        # A lost actor is started again elsewhere, and its jobs are done again; but a job that ends its worker
-        # every time must not be tried for ever, which is Ray Data's default.
+        # A lost actor is started again elsewhere, and its jobs are done again, as often as it takes: Ray
+        # Data's default, and the arguments that would bound it are on their way out.
         compute=data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=IN_FLIGHT),
         fn_constructor_args=(worker, settings, config.cpus_per_actor),
         num_cpus=config.cpus_per_actor,
         num_gpus=config.gpus_per_actor or None,
-        ray_remote_args_fn=lambda: {"max_task_retries": RETRIES},
     )
     try:
         for batch in answers.iter_batches(batch_size=None, prefetch_batches=0):
