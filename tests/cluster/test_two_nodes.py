@@ -32,7 +32,6 @@ FLAGS = [f"--{name.replace('_', '-')}={value}" for name, value in case.OPTIONS.i
 def cluster(monkeypatch):
     """Two nodes; both have room for both workers."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "240")  # Ray gives up early on a busy machine
     monkeypatch.setenv("RAY_worker_niceness", "0")  # or they starve beside the other tests
     from ray.cluster_utils import Cluster
 
