@@ -68,8 +68,8 @@ def _through_ray(
     ).map_batches(
         Actor,
         batch_size=1,
-        # A lost actor is started again elsewhere, and its jobs are done again, as often as it takes: Ray Data's
-        # default, and the arguments that would bound it are on their way out.
+        # A lost actor is started again elsewhere, and its jobs are done again, as often as it takes: Ray
+        # Data's default, and the arguments that would bound it are on their way out.
         compute=data.ActorPoolStrategy(size=count, max_tasks_in_flight_per_actor=IN_FLIGHT),
         fn_constructor_args=(worker, settings, config.cpus_per_actor),
         num_cpus=config.cpus_per_actor,
