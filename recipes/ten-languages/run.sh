@@ -46,7 +46,7 @@ done
 "$unembed" train --config "$here/broad.yaml" --backbone "$backbone" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
   --minutes "${BROAD_MINUTES:-92}" -o "$STATE/runs/broad"
 model=$STATE/use-ten
-[ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 -o "$model"
+[ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
 
 # What it recovers of held-out texts, by language, and its card. Validation texts are held out as well: what is exported
 # is the end of the run, whichever step validated best. Korean and Chinese have fewer short texts, so more are looked at.
@@ -59,7 +59,7 @@ for language in "${languages[@]}"; do
 done
 "$unembed" prepare "${held_out[@]}" --limit 420 --quota ko=1000 --quota zh=600 --encoder use-multilingual --tokenizer "$backbone" --min-tokens 4 --max-tokens 16 \
   --seq-len 24 --validation-share 0 --test-share 1 -o "$STATE/data/held-out"
-"$unembed" evaluate --model "$model" --data "$STATE/data/held-out" --samples 10000 \
+"$unembed" evaluate --model "$model" --data "$STATE/data/held-out" --samples 10000 --no-floors \
   --metrics token_accuracy,token_f1,exact_match,bleu,chrf,cosine -o "$STATE/evaluations/held-out"
 "$unembed" model card "$model" --licence apache-2.0 --about "$here/about.md" \
   --evaluation "Ten languages, 4 to 16 tokens=$STATE/evaluations/held-out"
