@@ -82,3 +82,10 @@ def test_endless_noise_is_a_perfect_defence_at_chance_retrieval(bench: Attackers
     loud = "gaussian:sigma=1000000"
     assert np.mean(store_neighbours(store(bench, loud))) == pytest.approx(10 / (TARGETS + PAIRS), abs=0.02)
     assert leak(bench, Aware(), loud) < 0.4
+
+
+def test_a_secret_scale_and_order_fall_to_pairs_whatever_length_vectors_are_given(
+    bench: AttackersBench, undefended: float
+) -> None:
+    """An attacker's own draw has another scale: what he fitted on it must not be read at the store's."""
+    assert leak(bench, WithPairs(PAIRS), "cloaked:approximation=1") > undefended / 2

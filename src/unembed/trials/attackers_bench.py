@@ -56,10 +56,10 @@ class AttackersBench:
     def own_features(self) -> TextFeatures:
         return self._features(self.collection.own.texts, self.collection.own.vectors)
 
-    def on_own_texts(self, vectors: Floats) -> Reader:
+    def on_own_texts(self, vectors: Floats, *, scaled: bool = False) -> Reader:
         """Fitted on an attacker's own texts [m, D']; once for those who have the same vectors."""
         if self._last is None or self._last[0] is not vectors:
-            self._last = (vectors, self.adapted(self.own_features, vectors))
+            self._last = (vectors, self.adapted(self.own_features, vectors, scaled=scaled))
         return self._last[1]
 
     def in_order(self, store: DefendedStore, order: Order) -> Reader:
@@ -68,14 +68,17 @@ class AttackersBench:
         What else the method does he fits on his own texts, whose order he knows: it is his own draw.
         """
         own, clean = store.own_by_method, self.collection.own.vectors
-        reader = self.adapted(self.own_features, own[:, match_by_pairs(clean, own)[0]])
+        reader = self.adapted(self.own_features, own[:, match_by_pairs(clean, own)[0]], scaled=True)
         return replace(reader, order=order)
 
-    def adapted(self, features: TextFeatures, vectors: Floats) -> Reader:
+    def adapted(self, features: TextFeatures, vectors: Floats, *, scaled: bool = False) -> Reader:
         """The reader for defended vectors [n, D'] of texts: an adapter; or the model as it is, if that finds
         more words of the texts that are set aside.
+
+        scaled: by direction alone. His own draw of a secret may be longer or shorter than the store's.
         """
         base = self.inverter.checkpoint
+        vectors = unit(vectors) if scaled else vectors
         info = EncoderInfo(
             name="defended", dimension=vectors.shape[1], pooling="unknown", max_tokens=None,
             licence="unknown", normalised=False, source="defended vectors", digest="",
@@ -84,7 +87,7 @@ class AttackersBench:
         found, fits = config.fit["words"], vectors.shape[1] == self.inverter.dimension
         if found is not None and fits and self._words(features, vectors) >= found:
             return self.plain
-        return Reader(Inverter(AdaptedCheckpoint(base, config, weights)), scaled=False)
+        return Reader(Inverter(AdaptedCheckpoint(base, config, weights)), scaled=scaled)
 
     def _words(self, features: TextFeatures, vectors: Floats) -> float:
         """What the model as it is finds, on the texts by which an adapter's strength is chosen."""

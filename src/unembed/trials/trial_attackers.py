@@ -75,7 +75,7 @@ class Aware:
         return None
 
     def reader(self, store: DefendedStore, bench: AttackersBench) -> Reader:
-        return bench.on_own_texts(store.own_by_method)
+        return bench.on_own_texts(store.own_by_method, scaled=store.setting.info.secret is not None)
 
 
 @dataclass(frozen=True)
