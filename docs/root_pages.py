@@ -1,6 +1,6 @@
 """A hook of mkdocs: the repository's own Markdown files as pages of the site.
 
-README, CONTRIBUTING, CHANGELOG and the bundled model's card stand where GitHub and the hub look for them.
+README, CONTRIBUTING, CHANGELOG and the models' cards stand where GitHub and the hub look for them.
 Here they become pages, with links that lead to pages.
 """
 
@@ -20,6 +20,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "src/unembed/assets/minilm-en/README.md": "model-card.md",
+    "models/use-ten/README.md": "ten-languages-card.md",
 }
 
 # ](target), ](target#part) and src="target"

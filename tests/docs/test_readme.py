@@ -74,7 +74,8 @@ def test_the_server_starts() -> None:
 
 def test_figures_stand_in_the_pages_they_come_from() -> None:
     """A figure with its interval is copied from a page that names its command; it must be there still."""
-    sources = ("docs/guided.md", "docs/speed.md", "src/unembed/assets/minilm-en/README.md")
+    cards = ("src/unembed/assets/minilm-en/README.md", "models/use-ten/README.md")
+    sources = ("docs/guided.md", "docs/speed.md", "docs/defences.md", *cards)
     told = [(pages.ROOT / page).read_text(encoding="utf-8").replace("*", "") for page in sources]
     figures = re.findall(r"\d+\.\d \[\d+\.\d, \d+\.\d\]", (pages.ROOT / PAGE).read_text(encoding="utf-8"))
     assert len(figures) >= 10

@@ -46,11 +46,13 @@ class Guided:
         if settings is None:
             return invert_batch(checkpoint, vectors, lengths, decoder, config, run.batch_observer)
         assert run.encoder is not None, "the registry says that an encoder is needed"
+        # Whoever has no prefilter looks at fewer texts, and depends more on where he begins.
+        start_steps = settings.start_steps if run.surrogate is not None else None
         first = config.model_copy(
             update={
                 "n_best": max(settings.num_starts, config.n_best),
                 "num_lengths": config.num_lengths or START_LENGTHS,
-                "steps": config.steps or settings.start_steps,
+                "steps": config.steps or start_steps,
                 "trace": False,
             }
         )
