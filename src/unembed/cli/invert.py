@@ -129,7 +129,7 @@ def command(
     cluster = take_cluster(typed)
     config = _config(lengths, beginnings, watch, typed)
     if embedding is not None:
-        from unembed.cli.invert_dataset import DatasetOptions, invert_dataset, is_for_dataset
+        from unembed.cli.dataset_of_vectors import DatasetOptions, invert_dataset, is_for_dataset
 
         asked = DatasetOptions(cluster, id_field, part_rows, dry_run)
         if is_for_dataset(embedding, output, asked):
