@@ -21,6 +21,7 @@ from unembed.encoders.written_differences import written_differences
 from unembed.errors import MismatchError
 from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.parts import SURROGATE
 from unembed.search.guided_search import GuidedSearch
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
@@ -46,8 +47,8 @@ class Guided:
         if settings is None:
             return invert_batch(checkpoint, vectors, lengths, decoder, config, run.batch_observer)
         assert run.encoder is not None, "the registry says that an encoder is needed"
-        # Whoever has no prefilter looks at fewer texts, and depends more on where he begins.
-        start_steps = settings.start_steps if run.surrogate is not None else None
+        # A surrogate that judges by itself has nobody to correct it, and depends more on where it begins.
+        start_steps = None if config.encoder == SURROGATE else settings.start_steps
         first = config.model_copy(
             update={
                 "n_best": max(settings.num_starts, config.n_best),

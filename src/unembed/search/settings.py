@@ -36,7 +36,7 @@ class GuidedSettings(BaseModel):
     )
     num_starts: int = Field(10, ge=1, description="Texts of the plain inversion to start from.")
     start_steps: int = Field(
-        4, ge=1, description="Passes per length for them, where no steps are given and a surrogate ranks."
+        4, ge=1, description="Passes per length for them, where no steps are given and an encoder judges."
     )
     beam_width: int = Field(6, ge=1, description="Texts that are edited in each round: the best so far.")
     diversify_after: int = Field(
