@@ -88,8 +88,10 @@ def test_every_attacker_on_every_defence(
     assert sum("cannot" in one and "numbers a vector" in one for one in told) == 1
     assert report.conclusions[0] == "Against every attacker:"
     rotated = [row for row in attackers.rows if row.label == "rotation"]
-    leaks = [row.figures["token_f1"].value for row in rotated if row.figures]
-    assert len(leaks) == 5
+    leaks = [
+        row.figures["token_f1"].value for row in rotated if row.figures and row.figures["token_f1"].n == 5
+    ]
+    assert len(leaks) == 4  # and one who searched fewer texts
     assert rotated[-1].facts["Attacker"].startswith("knows the method, matches columns: cannot")
     assert leaks == sorted(leaks, reverse=True)  # the best attacker first
     assert read_report(out) == report
@@ -122,6 +124,24 @@ def test_what_not_everybody_has_attacked_is_not_recommended(
     assert not any(
         "rotation" in line and "Not attacked by everybody yet" not in line for line in report.conclusions
     )
+
+
+def test_who_searches_a_few_texts_meets_all_kinds(
+    model: Path, prepared: PreparedData, toy_encoder: toy.ToyEncoder, tmp_path: Path
+) -> None:
+    config, few = EvaluateConfig(samples=24, steps=2), {**TRIALS, "guided_samples": 6, "known_pairs": (60,)}
+    trials = TrialsConfig(defences=("int8",), against=("unaware", "encoder"), **few)
+    run_trials(model, prepared.folder, tmp_path / "out", config, trials, encoder=toy_encoder, plots=False)
+    lines = (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    samples: dict[str, list[int]] = {}
+    for row in map(json.loads, lines):
+        samples.setdefault(row["variant"], []).append(row["sample"])
+    every, searched = sorted(samples["none|unaware"]), samples["none|encoder"]
+    assert len(searched) == 6
+    assert sorted(searched) == sorted(samples["int8|encoder"])  # the same ones behind every defence
+    # A split has its kinds one after the other: not its first texts alone.
+    assert set(searched) != set(every[:6])
+    assert max(searched) > every[12] > min(searched)
 
 
 def test_nobody_knows_a_text_that_is_attacked(prepared: PreparedData) -> None:

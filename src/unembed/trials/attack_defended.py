@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from unembed.trials.trial_rows import FLOOR, variant
 from unembed.trials.trials_config import TrialsConfig
 
 GUIDED_BATCH = 8  # texts between two saves: they take seconds each
+_ORDER = 6  # the seed's stream for the order of texts
 
 
 class DefendedAttack:
@@ -69,10 +71,20 @@ class DefendedAttack:
             recovery = self._recovery(self.bench.plain)
             self._measure(name, recovery, vectors, left, WINDOW * self.config.batch)
 
+    @cached_property
+    def _order(self) -> list[int]:
+        """Texts in the order in which they are attacked: a split has its kinds one after the other, and
+        whoever attacks a few should meet all of them.
+        """
+        order: list[int] = (
+            np.random.default_rng([self.config.seed, _ORDER]).permutation(len(self.samples)).tolist()
+        )
+        return order
+
     def _left(self, name: str, at_most: int | None) -> list[int]:
         done = {row.sample for row in self.log.rows if row.variant == name}
-        numbers = self.samples.numbers[:at_most].tolist()
-        return [index for index, number in enumerate(numbers) if number not in done]
+        numbers = self.samples.numbers.tolist()
+        return [index for index in self._order[:at_most] if numbers[index] not in done]
 
     def _recovery(self, reader: Reader, guide: Encoder | None = None) -> Recovery:
         config = self.config

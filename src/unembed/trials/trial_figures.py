@@ -60,13 +60,28 @@ class TrialFigures:
     def ranked(
         self, setting: str, among: Sequence[str] | None = None
     ) -> list[tuple[TrialAttacker, dict[str, Figure]]]:
-        """The attackers of a setting who read something, who reads most first."""
-        found = [
-            (one, self.leak(setting, one.name))
-            for one in self.attackers
-            if among is None or one.name in among
-        ]
-        return sorted((item for item in found if item[1]), key=lambda item: -item[1][F1].value)
+        """The attackers of a setting who read something, who reads most first.
+
+        Who searches attacks fewer texts, and easier ones would flatter him: he is compared on those, with
+        somebody who attacked all. Each keeps the figures of his own texts.
+        """
+        asked = [one for one in self.attackers if among is None or one.name in among]
+        read = {one.name: self._f1_by_text(setting, one.name) for one in asked}
+        there = [one for one in asked if read[one.name]]
+        if not there:
+            return []
+        other = read[max(there, key=lambda one: len(read[one.name])).name]
+
+        def above(one: TrialAttacker) -> float:
+            mine = read[one.name]
+            shared = [text for text in mine if text in other] or [*mine]
+            return sum(mine[text] - other.get(text, 0.0) for text in shared) / len(shared)
+
+        return [(one, self.leak(setting, one.name)) for one in sorted(there, key=above, reverse=True)]
+
+    def _f1_by_text(self, setting: str, attacker: str) -> dict[int, float]:
+        rows = self._rows.get(variant(setting, attacker), [])
+        return {row.sample: row.statistics[F1][0] for row in rows}
 
     @cached_property
     def floor(self) -> dict[str, Figure]:
