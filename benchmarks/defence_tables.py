@@ -22,19 +22,19 @@ from unembed.trials.settings_of_defences import NONE
 from unembed.trials.trial_attackers import make_trial_attackers
 from unembed.trials.trial_figures import EXACT, F1, TrialFigures
 from unembed.trials.trial_rows import SETTINGS_NAME, SettingRow
-from unembed.trials.trials_config import TrialsConfig
+from unembed.trials.trials_config import ATTACKERS, TrialsConfig
 from unembed.trials.trials_report import KEPT, trials_report
 
 
-def report_of(folder: Path, sts: Path | None) -> Report:
-    """What the rows say that are there."""
+def report_of(folder: Path, sts: Path | None, against: tuple[str, ...] = ATTACKERS) -> Report:
+    """What the rows say that are there, of some attackers."""
     rows = read_json_rows(folder / ROWS_NAME, Row)[0]
     last = {row.setting: row for row in read_json_rows(folder / SETTINGS_NAME, SettingRow)[0]}
     asked = {name for row in last.values() for name in row.asked}
     figures = TrialFigures(
         rows,
         sorted(last.values(), key=lambda row: row.setting != NONE),
-        [one for one in make_trial_attackers(TrialsConfig(), None) if one.name in asked],
+        [one for one in make_trial_attackers(TrialsConfig(against=against), None) if one.name in asked],
         make_metrics(("token_f1", "exact_match", "rouge_l")),
         sts_scores=() if sts is None else read_sts(sts).scores,
     )
@@ -114,9 +114,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sts", type=Path, help="The file that the run was given with --sts.")
+    parser.add_argument("--against", default=",".join(ATTACKERS), help="Attackers to look at.")
     parser.add_argument("--picture", type=Path, metavar="FOLDER", help="Draw defences.png into this folder.")
     typed = parser.parse_args()
-    report = report_of(typed.folder, typed.sts)
+    report = report_of(typed.folder, typed.sts, tuple(typed.against.split(",")))
     print("\n".join([*costs(report.tables[0]), "", *attackers(report.tables[1]), ""]))
     print("\n".join(f"- {line}" for line in report.conclusions))
     if typed.picture is not None:

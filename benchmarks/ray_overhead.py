@@ -1,14 +1,14 @@
 """What Ray costs beside the plain loop on as many cores, and what a second actor gains.
 
-    python benchmarks/ray_overhead.py --work DIR [--parts 30] [--rounds 2]
+    python benchmarks/ray_overhead.py --work DIR [--parts 44] [--rounds 4]
 
-Both run at the same time, so that what else the machine does meets both: a process that inverts parts in a
-plain loop, and Ray with one actor, then with two. Counted is from the fifth finished part on (starting Ray
-and loading models is printed apart) to the last, and of the loop what it did in that time. "processor" is
-the processor seconds of a part: of the loop's process, or of this one and everything that Ray started,
-raylet and all. "clock" is parts a second by the clock, beside the loop's. Medians over rounds; ratios are
-taken within one window. The model is tiny and random (ray_cluster.py makes it): a real one computes longer
-per part, and Ray's share is smaller.
+Overhead: a process that inverts parts in a plain loop and Ray with one actor run at the same time, so that
+what else the machine does meets both. Counted is from the fifth finished part on (starting Ray and loading
+models is printed apart) to the last, and of the loop what it did in that time. "processor" is the processor
+seconds of a part: of the loop's process, or of this one and everything that Ray started, raylet and all.
+"clock" is parts a second by the clock, beside the loop's. Growth: Ray with one actor, then with two, nothing
+beside it; it wants an idle machine of two cores. Medians and ranges over rounds. The model is tiny and random
+(ray_cluster.py makes it): a real one computes longer per part, and Ray's share is smaller.
 """
 
 from __future__ import annotations
@@ -68,19 +68,29 @@ def loop_for_ever(options: argparse.Namespace) -> None:
             print(json.dumps([time.time(), time.process_time()]), flush=True)
 
 
-def side_by_side(options: argparse.Namespace, actors: int) -> dict[str, float]:
-    """Ray with so many actors, and the loop beside it."""
+def on_ray(options: argparse.Namespace, actors: int, without: int = 0) -> tuple[float, list[Mark]]:
+    """When it began, and a mark after every part."""
+    run, jobs = opened(options)
+    began = time.time()
+    parts = run_jobs(InvertWorker, run.settings, jobs, ClusterConfig(on="ray", actors=actors))
+    return began, [(time.time(), processor_seconds(without)) for _ in parts]
+
+
+def pace(options: argparse.Namespace, actors: int) -> float:
+    """Parts a second of so many actors, with nothing beside them."""
+    marks = on_ray(options, actors)[1]
+    return rates([marks[WARM], marks[-1]], len(marks) - 1 - WARM)[0]
+
+
+def side_by_side(options: argparse.Namespace) -> dict[str, float]:
+    """Ray with one actor, and the loop beside it."""
     log = options.work / "loop.jsonl"
     with log.open("wb") as file:
         loop = subprocess.Popen([sys.executable, __file__, *sys.argv[1:], "--loop"], stdout=file)
     try:
         while not log.stat().st_size:
             time.sleep(0.2)
-        run, jobs = opened(options)
-        began = time.time()
-        marks: list[Mark] = []
-        for _ in run_jobs(InvertWorker, run.settings, jobs, ClusterConfig(on="ray", actors=actors)):
-            marks.append((time.time(), processor_seconds(loop.pid)))
+        began, marks = on_ray(options, 1, loop.pid)
     finally:
         loop.kill()
         loop.wait()
@@ -105,35 +115,37 @@ def rates(marks: list[Mark], parts: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--parts", type=int, default=30)
-    parser.add_argument("--part-rows", type=int, default=1024)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--parts", type=int, default=44)
+    parser.add_argument("--part-rows", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--loop", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not (options.work / "vectors.npy").exists():
         make_model(options.work, options.parts * options.part_rows)
     if options.loop:
         loop_for_ever(options)
-    rounds: list[dict[int, dict[str, float]]] = []
+    rounds: list[dict[str, float]] = []
     with ray_session(ClusterConfig(on="ray", actors=2)):
         for number in range(options.rounds):
             # The order turns round, so that none is always the first.
-            rounds.append({actors: side_by_side(options, actors) for actors in ((1, 2), (2, 1))[number % 2]})
+            paces = {actors: pace(options, actors) for actors in ((1, 2), (2, 1))[number % 2]}
+            rounds.append({**side_by_side(options), "growth": paces[2] / paces[1]})
             print(json.dumps({"round": number, **rounds[-1]}), flush=True)
 
-    def median(actors: int, measure: str) -> float:
-        return statistics.median(one[actors][measure] for one in rounds)
+    def over_rounds(measure: str) -> dict[str, float]:
+        values = sorted(one[measure] for one in rounds)
+        found = {"median": statistics.median(values), "least": values[0], "most": values[-1]}
+        return {name: round(value, 3) for name, value in found.items()}
 
     summary = {
         "parts": options.parts,
         "part_rows": options.part_rows,
         "rounds": options.rounds,
-        "loop_seconds_a_part": round(median(1, "loop_processor"), 3),
-        "one_actor_over_loop_processor": round(median(1, "processor"), 3),
-        "two_actors_over_loop_processor": round(median(2, "processor"), 3),
-        "one_actor_over_loop_clock": round(median(1, "clock"), 3),
-        "two_actors_over_one_clock": round(median(2, "clock") / median(1, "clock"), 3),
-        "seconds_to_first_part": round(median(1, "first"), 1),
+        "loop_seconds_a_part": over_rounds("loop_processor"),
+        "actor_over_loop_processor": over_rounds("processor"),
+        "actor_over_loop_clock": over_rounds("clock"),
+        "two_actors_over_one_clock": over_rounds("growth"),
+        "seconds_to_first_part": over_rounds("first"),
     }
     print(json.dumps(summary))
 
