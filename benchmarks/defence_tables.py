@@ -18,7 +18,7 @@ from unembed.report.document import Row as TableRow
 from unembed.report.scatter_plot import plot_scatter
 from unembed.retrieval.sts_pairs import read_sts
 from unembed.storage import read_json_rows
-from unembed.trials.settings_of_defences import NONE
+from unembed.trials.settings_of_defences import NONE, split_names
 from unembed.trials.trial_attackers import make_trial_attackers
 from unembed.trials.trial_figures import EXACT, F1, TrialFigures
 from unembed.trials.trial_rows import SETTINGS_NAME, SettingRow
@@ -26,14 +26,17 @@ from unembed.trials.trials_config import ATTACKERS, TrialsConfig
 from unembed.trials.trials_report import KEPT, trials_report
 
 
-def report_of(folder: Path, sts: Path | None, against: tuple[str, ...] = ATTACKERS) -> Report:
-    """What the rows say that are there, of some attackers."""
+def report_of(folder: Path, sts: Path | None, against: tuple[str, ...], only: set[str]) -> Report:
+    """What the rows say that are there, of some attackers; of some settings, if there are any."""
     rows = read_json_rows(folder / ROWS_NAME, Row)[0]
     last = {row.setting: row for row in read_json_rows(folder / SETTINGS_NAME, SettingRow)[0]}
     asked = {name for row in last.values() for name in row.asked}
     figures = TrialFigures(
         rows,
-        sorted(last.values(), key=lambda row: row.setting != NONE),
+        sorted(
+            (row for row in last.values() if not only or row.setting in {*only, NONE}),
+            key=lambda row: row.setting != NONE,
+        ),
         [one for one in make_trial_attackers(TrialsConfig(against=against), None) if one.name in asked],
         make_metrics(("token_f1", "exact_match", "rouge_l")),
         sts_scores=() if sts is None else read_sts(sts).scores,
@@ -115,9 +118,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sts", type=Path, help="The file that the run was given with --sts.")
     parser.add_argument("--against", default=",".join(ATTACKERS), help="Attackers to look at.")
+    parser.add_argument("--only", default="", help="Settings to show; all of them without it.")
     parser.add_argument("--picture", type=Path, metavar="FOLDER", help="Draw defences.png into this folder.")
     typed = parser.parse_args()
-    report = report_of(typed.folder, typed.sts, tuple(typed.against.split(",")))
+    report = report_of(typed.folder, typed.sts, tuple(typed.against.split(",")), set(split_names(typed.only)))
     print("\n".join([*costs(report.tables[0]), "", *attackers(report.tables[1]), ""]))
     print("\n".join(f"- {line}" for line in report.conclusions))
     if typed.picture is not None:

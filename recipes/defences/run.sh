@@ -35,7 +35,8 @@ trial long 17 32 "$chosen" unaware,aware,columns,pairs
 trial short 4 16 "$chosen" all # and with the defended encoder at hand
 trial long 17 32 "$chosen" all
 for kind in short long; do
-  "$python" "$here/../../benchmarks/defence_tables.py" "$STATE/$kind" --sts "$BENCHMARKS/stsb/test.tsv" > "$STATE/$kind.md"
+  "$python" "$here/../../benchmarks/defence_tables.py" "$STATE/$kind" --sts "$BENCHMARKS/stsb/test.tsv" --only "$chosen" \
+    > "$STATE/$kind.md"
 done
 "$python" "$here/../../benchmarks/defence_tables.py" "$STATE/short" --sts "$BENCHMARKS/stsb/test.tsv" \
   --against unaware,aware,columns,pairs --picture "$STATE" > "$STATE/curves.md"

@@ -13,7 +13,7 @@ import unit_rows as case
 from unembed.cluster.cluster_config import ClusterConfig
 from unembed.cluster.invert_dataset import DatasetInversion
 from unembed.cluster.invert_worker import InvertWorker
-from unembed.cluster.part_folder import PartFolder
+from unembed.cluster.part_folder import PartFolder, PartRecord
 from unembed.errors import DataError, MismatchError, UsageError
 from unembed.invert_config import InvertConfig
 from unembed.inverter import Inverter
@@ -97,6 +97,40 @@ def test_an_interrupted_run_goes_on_and_makes_the_same_bytes(dataset, model, tmp
     done.clear()
     again = inversion(dataset, tmp_path / "out", model).run()
     assert (done, again.earlier) == ([], 150)
+
+
+def test_a_record_without_its_part_does_not_count(dataset, model, tmp_path):
+    inversion(dataset, tmp_path / "whole", model).run()
+    inversion(dataset, tmp_path / "out", model).run()
+    (tmp_path / "out" / "part-000002.parquet").unlink()
+    outcome = inversion(dataset, tmp_path / "out", model).run()
+    assert outcome.earlier == 150 - 32
+    for one in (tmp_path / "whole").iterdir():
+        assert one.read_bytes() == (tmp_path / "out" / one.name).read_bytes(), one.name
+
+
+def test_a_part_that_could_not_be_written_has_no_record(tmp_path, monkeypatch):
+    folder, write = PartFolder(tmp_path), PartFolder.write
+
+    def full(self, name, data):
+        if name.endswith(".parquet"):
+            raise OSError(errno.ENOSPC, "No space left on device", name)
+        write(self, name, data)
+
+    monkeypatch.setattr(PartFolder, "write", full)
+    record = PartRecord(number=0, name="part-000000.parquet", rows=1, failed=0, bytes=1, sha256="")
+    with pytest.raises(OSError, match="No space"):
+        folder.finish_part(record, b"x")
+    assert not list(tmp_path.glob("*.json"))  # it would make an older part of that name count
+
+
+def test_every_row_has_its_own_length_in_every_part(model, tmp_path):
+    lengths = [1 + number % 5 for number in range(100)]
+    np.save(tmp_path / "v.npy", case.unit_vectors(100))
+    inversion(tmp_path / "v.npy", tmp_path / "out", model, config={"lengths": lengths}).run()
+    options = InvertConfig(**case.OPTIONS, lengths=lengths)
+    plain = Inverter.from_pretrained(model).invert(case.unit_vectors(100), options)
+    assert [row["text"] for row in table(tmp_path / "out")] == [one.text for one in plain]
 
 
 def test_other_settings_are_refused(dataset, model, tmp_path):
