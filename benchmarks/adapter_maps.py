@@ -21,8 +21,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unembed.adaptation.default_texts import default_texts
+from unembed.adaptation.map_training import train_map
 from unembed.adaptation.ridge import Ridge, fit_ridge
-from unembed.adaptation.tuned_map import fit_map, found_words, loudness, words_of
+from unembed.adaptation.tuned_map import LEAST_PAIRS, fit_map, found_words, loudness, words_of
 from unembed.model.bundled import BUNDLED
 from unembed.model.checkpoint import Checkpoint
 
@@ -30,7 +31,9 @@ Map = Callable[[Tensor], Tensor]
 STEPS, BATCH, NEGATIVES = 300, 64, 3000
 
 
-def maps(base: Checkpoint, x: Tensor, y: Tensor, texts: list[str]) -> Iterator[tuple[str, Map]]:
+def maps(
+    base: Checkpoint, x: Tensor, y: Tensor, texts: list[str], minutes: float
+) -> Iterator[tuple[str, Map]]:
     """Every map by name, fitted on x [n, p] and y [n, q]."""
     ridge = fit_ridge(x, y)
     spread = float((x - x.mean(dim=0)).double().square().sum() / x.numel())
@@ -60,7 +63,14 @@ def maps(base: Checkpoint, x: Tensor, y: Tensor, texts: list[str]) -> Iterator[t
     yield "whitened, rotated (Procrustes)", scaled(ridge, white @ u @ v)
     yield "ridge and a Gaussian kernel on its errors", _kernel(ridge, x, y)
     yield "ridge, then trained on the heads' losses", _trained(base, ridge, x, y, texts)
-    yield "**chosen on pairs set aside (unembed adapt)**", fit_map(base, x, y, texts)
+    tuned = fit_map(base, x, y, texts)
+    yield "**chosen on pairs set aside (unembed adapt)**", tuned
+    if minutes and len(x) >= LEAST_PAIRS:
+        change, _ = train_map(base, tuned, x, y, texts, minutes=minutes)
+        yield (
+            f"the same, fine-tuned (unembed adapt --minutes {minutes:g})",
+            lambda v: tuned(v) + change(v - tuned.ridge.mean),
+        )
 
 
 def _kernel(ridge: Ridge, x: Tensor, y: Tensor) -> Map:
@@ -124,6 +134,7 @@ def main() -> None:
     parser.add_argument("--held-out", type=Path, required=True)
     parser.add_argument("--encoder", required=True)
     parser.add_argument("--pairs", default="1000,5000")
+    parser.add_argument("--minutes", type=float, default=0.0, help="Of fine-tuning; 0: without that row.")
     parser.add_argument("--samples", type=int, default=300, help="Of each kind.")
     args = parser.parse_args()
     base = Checkpoint.from_pretrained(BUNDLED)
@@ -140,7 +151,7 @@ def main() -> None:
     sizes = [int(size) for size in args.pairs.split(",")]
     for size in sizes:
         y = base.denoiser.read(own[:size])
-        for name, one in maps(base, theirs[:size], y, texts[:size]):
+        for name, one in maps(base, theirs[:size], y, texts[:size], args.minutes):
             with torch.no_grad():
                 found = [
                     found_words(base, one(load(vectors / args.encoder / kind)[: args.samples]), words)

@@ -112,6 +112,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=300, help="Of each kind.")
     parser.add_argument("--encoders", default=",".join(ENCODERS))
     parser.add_argument("--sizes", default="", help="Measure with so many pairs as well: 1000,5000")
+    parser.add_argument("--minutes", type=float, default=0.0, help="Of fine-tuning, for each fit.")
     parser.add_argument("--output", type=Path, default=SHIPPED)
     args = parser.parse_args()
     held_out = {
@@ -145,7 +146,7 @@ def main() -> None:
         for size in [*(size for size in sizes if size < len(pairs.texts)), len(pairs.texts)]:
             began = time.perf_counter()
             some = Pairs(pairs.texts[:size], pairs.vectors[:size], pairs.digest)
-            config, weights = fit_adapter(base, native, some, encoder.info)
+            config, weights = fit_adapter(base, native, some, encoder.info, minutes=args.minutes)
             seconds = time.perf_counter() - began
             model = AdaptedCheckpoint(base, config, weights)
             measured = tuple(

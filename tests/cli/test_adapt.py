@@ -56,6 +56,8 @@ def test_a_dry_run_says_what_would_be_embedded_and_writes_nothing(texts: Path, t
         (("--encoder", OTHER, "--texts", "none.txt", "-o", "x"), "There is no file none.txt"),
         (("--encoder", "nothing-like-it", "--texts", "none.txt", "-o", "x"), "There is no encoder"),
         (("--pairs-from", "none.parquet", "-o", "x"), "There is no file none.parquet"),
+        (("--encoder", OTHER, "--pairs", "0", "-o", "x"), "cannot be fitted on 0 pairs: 50 are the least"),
+        (("--encoder", OTHER, "--pairs", "100", "--minutes", "1", "-o", "x"), "too few to fine-tune on"),
     ],
 )
 def test_wrong_input_is_one_line(arguments, message, tmp_path, monkeypatch) -> None:

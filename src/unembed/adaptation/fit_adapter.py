@@ -16,18 +16,28 @@ import torch
 from numpy.typing import NDArray
 
 from unembed.adaptation.default_texts import default_texts
-from unembed.adaptation.pairs import Fits, Pairs, choose_texts, embed_pairs, read_pairs
+from unembed.adaptation.map_training import check_trainable, train_map
+from unembed.adaptation.pairs import Fits, Pairs, check_count, choose_texts, embed_pairs, read_pairs
 from unembed.adaptation.ridge import fit_ridge
 from unembed.adaptation.text_features import TextFeatures, text_features
 from unembed.adaptation.tuned_map import MOST_ASIDE, fit_map
 from unembed.encoders import load_encoder
 from unembed.encoders.base import Encoder, EncoderInfo
-from unembed.errors import MismatchError, UsageError
+from unembed.errors import MismatchError, UnembedError, UsageError
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint, load_adapted
-from unembed.model.adapter import BUNDLED, AdapterConfig, AdapterWeights, Base
+from unembed.model.adapter import (
+    ADAPTER,
+    BUNDLED,
+    AdapterConfig,
+    AdapterWeights,
+    Base,
+    FineTuning,
+    read_adapter,
+)
 from unembed.model.bundled import BUNDLED as BUNDLED_FOLDER
+from unembed.model.card import adapter_card
 from unembed.model.checkpoint import Checkpoint
-from unembed.model.parts import WEIGHTS
+from unembed.model.parts import CARD, WEIGHTS
 
 PAIRS = 5000
 LEAST_TOKENS = 3
@@ -44,6 +54,7 @@ def adapt(
     vector_field: str | None = None,
     base: str | Path | None = None,
     base_encoder: Encoder | None = None,
+    minutes: float = 0.0,
     seed: int = 0,
     device: str | None = None,
     trust_remote_code: bool = False,
@@ -60,14 +71,18 @@ def adapt(
     call the encoder gives them as `pairs_from`: JSON lines or Parquet with a text and a vector in each
     record, or the address of a vector store, of which `pairs` are drawn (`encoder` is then only a name).
     `base` is the model to adapt, by default the bundled one; `base_encoder` stands in for the encoder that
-    it was trained for.
+    it was trained for. `minutes` of fine-tuning follow, and are kept where they find more words of pairs set
+    aside.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
+    check_count(pairs)
     tell = announce or (lambda text: None)
     output = Path(output)
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
     if isinstance(model, AdaptedCheckpoint):
         raise UsageError("The base is an adapter itself.", hint="Adapt the model that it was made of.")
+    if minutes:
+        check_trainable(model, pairs, minutes)  # before anything is embedded
     fits = _fits(model)
     if pairs_from is not None:
         fields = {"text_field": text_field, "vector_field": vector_field}
@@ -91,10 +106,16 @@ def adapt(
         some = embed_pairs(chosen, encoder, output / "pairs", quiet=quiet)
         info = encoder.info
     native = base_encoder or load_encoder(model.config.encoder.name)
-    config, weights = fit_adapter(model, native, some, info, name=BUNDLED if base is None else str(base))
+    name = BUNDLED if base is None else str(base)
+    config, weights = fit_adapter(
+        model, native, some, info, name=name, minutes=minutes, seed=seed, quiet=quiet
+    )
+    _drop_stale_card(output)
     AdaptedCheckpoint(model, config, weights).save_pretrained(output)
     explained = config.fit["explained"]
     tell(f"{len(some.texts):,} pairs explain {explained:.0%} of what the base reads.")
+    if config.fine_tuning is not None:
+        tell(_told(config.fine_tuning))
     tell(f"The adapter is in {output}.")
     return load_adapted(output)
 
@@ -103,6 +124,7 @@ def estimate(
     texts: str | Path | None, pairs: int = PAIRS, base: str | Path | None = None, *, seed: int = 0
 ) -> dict[str, int]:
     """What `adapt` would embed: how many texts, and about how many tokens, as the base counts them."""
+    check_count(pairs)
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
     with tempfile.TemporaryDirectory() as temporary:
         chosen = _texts(texts, pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True)
@@ -111,7 +133,15 @@ def estimate(
 
 
 def fit_adapter(
-    base: Checkpoint, native: Encoder, pairs: Pairs, encoder: EncoderInfo, *, name: str = BUNDLED
+    base: Checkpoint,
+    native: Encoder,
+    pairs: Pairs,
+    encoder: EncoderInfo,
+    *,
+    name: str = BUNDLED,
+    minutes: float = 0.0,
+    seed: int = 0,
+    quiet: bool = True,
 ) -> tuple[AdapterConfig, AdapterWeights]:
     """The adapter of these pairs. native: the encoder that the base was trained for, needed once more."""
     if native.info.digest != base.config.encoder.digest:
@@ -120,7 +150,17 @@ def fit_adapter(
             hint="Install that version of the encoder, or choose another base.",
         )
     features = text_features(base, pairs.texts, native.encode(pairs.texts))
-    return fit_on_features(base, features, pairs.vectors, encoder, digest=pairs.digest, name=name)
+    return fit_on_features(
+        base,
+        features,
+        pairs.vectors,
+        encoder,
+        digest=pairs.digest,
+        name=name,
+        minutes=minutes,
+        seed=seed,
+        quiet=quiet,
+    )
 
 
 def fit_on_features(
@@ -132,11 +172,27 @@ def fit_on_features(
     digest: str = "",
     name: str = BUNDLED,
     most_aside: int = MOST_ASIDE,
+    minutes: float = 0.0,
+    seed: int = 0,
+    quiet: bool = True,
 ) -> tuple[AdapterConfig, AdapterWeights]:
-    """The adapter of vectors [n, D] of the features' texts. digest: what identifies the pairs."""
+    """The adapter of vectors [n, D] of the features' texts. digest: what identifies the pairs.
+
+    minutes: how long the map is fine-tuned, which is kept if it pays.
+    """
+    if minutes:
+        check_trainable(base, len(features.texts), minutes)
     other = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))  # [n, D]
     tuned = fit_map(base, other, features.standard, features.texts, most_aside=most_aside)
     to_base = tuned.ridge
+    matrix, shift, fine_tuning = tuned.louder * to_base.matrix, to_base.shift, None
+    if minutes:
+        standard, texts = features.standard, features.texts
+        change, fine_tuning = train_map(
+            base, tuned, other, standard, texts, minutes=minutes, seed=seed, quiet=quiet
+        )
+        if fine_tuning.kept:
+            matrix, shift = matrix + change.matrix, shift + change.shift
     fit: dict[str, Any] = {
         "pairs": len(features.texts),
         "texts": digest,
@@ -159,14 +215,9 @@ def fit_on_features(
         encoder=encoder,
         vector_norm=(float(norms.mean()), float(norms.std())),
         fit=fit,
+        fine_tuning=fine_tuning,
     )
-    weights = AdapterWeights(
-        mean=to_base.mean,
-        matrix=tuned.louder * to_base.matrix,
-        shift=to_base.shift,
-        project=project,
-        bias=bias,
-    )
+    weights = AdapterWeights(mean=to_base.mean, matrix=matrix, shift=shift, project=project, bias=bias)
     weights.check(config)
     return config, weights
 
@@ -189,6 +240,27 @@ def _fits(base: Checkpoint) -> Fits:
         return [LEAST_TOKENS <= len(one.ids) <= longest for one in found]
 
     return fits
+
+
+def _drop_stale_card(folder: Path) -> None:
+    """Take away the card of an earlier fit that nobody has edited: a new one is written with the adapter."""
+    card = folder / CARD
+    if not card.is_file() or not (folder / ADAPTER).is_file():
+        return
+    try:
+        before, _ = read_adapter(folder)
+    except UnembedError:  # damaged: it is replaced, and whose card that is cannot be told
+        return
+    if card.read_text(encoding="utf-8") == adapter_card(before):
+        card.unlink()
+
+
+def _told(found: FineTuning) -> str:
+    told = (
+        f"Of {found.aside:,} pairs set aside, the closed form finds {found.words_before:.1%} of the words, "
+        f"fine-tuned {found.words_after:.1%}"
+    )
+    return f"{told}." if found.kept else f"{told} at best. That does not pay: the closed form stays."
 
 
 def _described(encoder: str | Encoder | None, pairs: Pairs) -> EncoderInfo:

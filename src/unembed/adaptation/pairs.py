@@ -38,6 +38,15 @@ class Pairs(NamedTuple):
     digest: str
 
 
+def check_count(count: int) -> None:
+    """Whether so many pairs can fit anything."""
+    if count < LEAST:
+        raise UsageError(
+            f"An adapter cannot be fitted on {count} pairs: {LEAST} are the least.",
+            hint="A guided search too needs a map to start from. With the texts of the package: --pairs 1000",
+        )
+
+
 def choose_texts(source: str, count: int, folder: Path, fits: Fits, *, seed: int, quiet: bool) -> list[str]:
     """`count` texts of a source, drawn at random, each once, of those that fit."""
     settings = CollectConfig(source=(source,), limit=SPARE * count, pick="random", seed=seed)

@@ -52,7 +52,7 @@ def fit_map(
     least = whole.best()
     if base.denoiser.lexical is None or len(x) < LEAST_PAIRS:
         return TunedMap(least, loudness(least, x, y, ENERGY), ENERGY, None)
-    aside = min(most_aside, int(SET_ASIDE * len(x)))
+    aside = aside_of(len(x), most_aside)
     part = RidgePath(x[:-aside], y[:-aside])
     words = words_of(base, texts[-aside:])
     best: tuple[float, float, float] | None = None
@@ -67,6 +67,17 @@ def fit_map(
     found, weaker, energy = best
     ridge = whole.at(weaker * least.strength)
     return TunedMap(ridge, loudness(ridge, x, y, energy), energy, found)
+
+
+def aside_of(pairs: int, most: int = MOST_ASIDE) -> int:
+    """How many pairs, the last ones, are set aside to choose by."""
+    return min(most, int(SET_ASIDE * pairs))
+
+
+def refit(tuned: TunedMap, x: Tensor, y: Tensor) -> TunedMap:
+    """The map with the same strength and energy, from other pairs."""
+    ridge = RidgePath(x, y).at(tuned.ridge.strength, explained=math.nan)
+    return TunedMap(ridge, loudness(ridge, x, y, tuned.energy), tuned.energy, None)
 
 
 def loudness(ridge: Ridge, x: Tensor, y: Tensor, energy: float) -> float:
@@ -88,11 +99,17 @@ def words_of(base: Checkpoint, texts: Sequence[str]) -> list[Tensor]:
 
 def found_words(base: Checkpoint, standard: Tensor, words: Sequence[Tensor]) -> float:
     """The share of each text's words among as many that the lexical head holds likeliest, mean over texts."""
+    return float(word_shares(base, standard, words).mean())
+
+
+@torch.no_grad()
+def word_shares(base: Checkpoint, standard: Tensor, words: Sequence[Tensor]) -> Tensor:
+    """That share of each text that has words, for vectors [n, native_dim].  # [m]"""
     assert base.denoiser.lexical is not None
     logits = base.denoiser.lexical(standard.to(base.denoiser.dtype))  # [n, V]
     shares = [
-        float(torch.isin(row.topk(len(some)).indices, some).float().mean())
+        torch.isin(row.topk(len(some)).indices, some).float().mean()
         for row, some in zip(logits, words, strict=True)
         if len(some)
     ]
-    return sum(shares) / max(1, len(shares))
+    return torch.stack(shares) if shares else torch.zeros(1)

@@ -14,6 +14,7 @@ _EXAMPLES = """\b
 Examples:
   unembed adapt --encoder mpnet -o models/mpnet
   unembed adapt --encoder mpnet --texts sentences.txt -o models/mpnet
+  unembed adapt --encoder mpnet --minutes 3 -o models/mpnet
   unembed adapt --encoder openai:text-embedding-3-small --texts sentences.txt --dry-run
   unembed adapt --encoder text-embedding-3-small --pairs-from pairs.parquet -o models/mine
   unembed adapt --encoder unknown --pairs-from chroma:./chroma#notes -o models/notes
@@ -34,10 +35,10 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--pairs",
-    type=click.IntRange(min=50),
+    type=click.IntRange(min=0),
     default=5000,
     show_default=True,
-    help="Texts to fit on.",
+    help="Texts to fit on, at least 50.",
 )
 @click.option(
     "--pairs-from",
@@ -54,7 +55,18 @@ _PATH = click.Path(path_type=Path)
     "--base", metavar="MODEL", help="Model to adapt: a folder or hub id.  [default: the bundled one]"
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the drawn texts."
+    "--minutes",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Fine-tune the map for so long after the fit; kept only if it finds more words of pairs set aside.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the drawn texts and of the fine-tuning.",
 )
 @click.option("--device", help="Where the encoder runs: cpu, cuda, mps.  [default: the encoder's]")
 @trust_option

@@ -60,6 +60,20 @@ class Measured(BaseModel):
     exact_match: Rate
 
 
+class FineTuning(BaseModel):
+    """What training did after the closed form; words found are shares of pairs set aside."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    minutes: float = Field(gt=0, description="How long it was allowed to take.")
+    samples: int = Field(ge=0, description="Pairs that it learnt from, repeats counted.")
+    aside: int = Field(gt=0, description="Pairs set aside, by which it was stopped and judged.")
+    words_before: float = Field(description="Words that the base's lexical head finds with the closed form.")
+    words_after: float = Field(description="Words that it finds with the fine-tuned map at its best.")
+    standard_error: float = Field(ge=0, description="Of the difference, over the texts set aside.")
+    kept: bool = Field(description="Whether the adapter's map is the fine-tuned one: only where it pays.")
+
+
 class AdapterConfig(BaseModel):
     """adapter.json: for which encoder, on which base, and how it was fitted."""
 
@@ -70,6 +84,7 @@ class AdapterConfig(BaseModel):
     encoder: EncoderInfo = Field(description="Whose vectors it reads.")
     vector_norm: tuple[float, float] = Field(description="Mean and spread of the pairs' norms.")
     fit: dict[str, Any] = Field(default_factory=dict, description="Pairs, strengths and errors of the fit.")
+    fine_tuning: FineTuning | None = Field(None, description="What training changed. None: not tried.")
     measured: tuple[Measured, ...] = Field((), description="What it recovers, where that was measured.")
     licence: str | None = Field(None, description="What its maker publishes it under. None: unknown.")
     digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")

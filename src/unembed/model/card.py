@@ -105,7 +105,7 @@ Inverter.from_pretrained("PATH OR HUB ID").invert(vectors)
 | vectors | `{encoder}`, sha256 `{digest}` |
 | base | `{base}`, weights sha256 `{base_digest}` |
 | variance of the base's standardised vectors that the map explains, leave-one-out | {explained:.1%} |
-| licence | {licence}; of its encoder: {encoder_licence} |
+{tuned}| licence | {licence}; of its encoder: {encoder_licence} |
 {more}
 ## What it cannot do
 
@@ -121,6 +121,15 @@ stored embeddings like the text that they were made of.
 
 def adapter_card(config: AdapterConfig, more: str = "") -> str:
     """README.md of an adapter."""
+    found = config.fine_tuning
+    tuned = ""
+    if found is not None:
+        tuned = (
+            f"| fine-tuning | {found.minutes:g} minutes, {found.samples:,} samples: words found of "
+            f"{found.aside:,} pairs set aside {found.words_before:.1%} before, "
+            f"{found.words_after:.1%} after; "
+            f"{'kept' if found.kept else 'not kept'} |\n"
+        )
     return _ADAPTER_CARD.format(
         license=json.dumps(config.licence, ensure_ascii=False) if config.licence else "unknown",
         licence=config.licence or "unknown: its maker has not stated one",
@@ -132,5 +141,6 @@ def adapter_card(config: AdapterConfig, more: str = "") -> str:
         base_digest=config.base.digest,
         pairs=config.fit.get("pairs", 0),
         explained=config.fit.get("explained", 0.0),
+        tuned=tuned,
         more=f"\n{more}\n" if more else "",
     )
