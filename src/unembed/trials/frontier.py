@@ -58,8 +58,11 @@ def recommend(points: Sequence[Point], undefended: Point, floor: Figure | None) 
     best = [best_within(loss) for loss in LOSSES]
     out: list[str] = []
     if best[0] is None:
-        lost = next((loss for loss, one in zip(LOSSES, best, strict=True) if one is not None), None)
-        kept = f"keeps {1 - LOSSES[-1]:.0%}" if lost is None else f"loses less than {lost:.0%}"
+        in_vain = sum(one is None for one in best)  # a larger loss allows whatever a smaller one does
+        if in_vain == len(LOSSES):
+            kept = f"keeps {1 - LOSSES[-1]:.0%}"
+        else:
+            kept = f"loses at most {LOSSES[in_vain - 1]:.0%}" if in_vain > 1 else "loses nothing"
         out.append(
             f"Nothing that was measured leaks less than no defence, beyond chance, and {kept} of retrieval. "
             f"Without a defence: {_leak(undefended)}."
