@@ -19,13 +19,13 @@ import csv
 import gzip
 import json
 import random
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from page_marks import renew
 from unembed.audit.attack import attack
 from unembed.audit.attack_rows import AttackLog
 from unembed.audit.attackers import make_attackers
@@ -298,16 +298,6 @@ def main() -> None:
         write_json(folder / CALIBRATION_NAME, calibration.model_dump(mode="json"))
     if args.page is not None:
         renew(args.page, "audit-calibration", "\n".join(lines))
-
-
-def renew(page: Path, name: str, text: str) -> None:
-    """Put figures between a page's marks."""
-    before = page.read_text(encoding="utf-8")
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    marked = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if not marked.search(before):
-        raise SystemExit(f"{page} has no marks {begin} ... {end}")
-    page.write_text(marked.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The tables and the picture of docs/defences.md, from the rows of `unembed evaluate --defences`.
 
     python benchmarks/defence_tables.py evaluations/defences-... --sts stsb/test.tsv --picture docs/images
+    python benchmarks/defence_tables.py ... --only binary,int8 --page docs/defences.md --mark defences-short
 
 It measures nothing, and reads a run that is still going on as well: every figure carries its own n.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from page_marks import renew
 from unembed.evaluation.rows import ROWS_NAME, Row
 from unembed.metrics.figure import Figure
 from unembed.metrics.registry import make_metrics
@@ -119,11 +121,21 @@ def main() -> None:
     parser.add_argument("--sts", type=Path, help="The file that the run was given with --sts.")
     parser.add_argument("--against", default=",".join(ATTACKERS), help="Attackers to look at.")
     parser.add_argument("--only", default="", help="Settings to show; all of them without it.")
+    parser.add_argument("--show", default="costs,attackers,conclusions", help="Parts to print.")
+    parser.add_argument("--page", type=Path, help="Page of which what is between its marks is renewed.")
+    parser.add_argument("--mark", default="defences", help="Name of these marks.")
     parser.add_argument("--picture", type=Path, metavar="FOLDER", help="Draw defences.png into this folder.")
     typed = parser.parse_args()
     report = report_of(typed.folder, typed.sts, tuple(typed.against.split(",")), set(split_names(typed.only)))
-    print("\n".join([*costs(report.tables[0]), "", *attackers(report.tables[1]), ""]))
-    print("\n".join(f"- {line}" for line in report.conclusions))
+    parts = {
+        "costs": costs(report.tables[0]),
+        "attackers": attackers(report.tables[1]),
+        "conclusions": [f"- {line}" for line in report.conclusions],
+    }
+    text = "\n\n".join("\n".join(parts[name]) for name in typed.show.split(","))
+    print(text)
+    if typed.page is not None:
+        renew(typed.page, typed.mark, text)
     if typed.picture is not None:
         [scatter] = report.scatters
         plot_scatter(scatter.model_copy(update={"name": "defences"}), typed.picture, formats=("png",))

@@ -34,9 +34,11 @@ trial short 4 16 all unaware,aware,columns,pairs # whole curves
 trial long 17 32 "$chosen" unaware,aware,columns,pairs
 trial short 4 16 "$chosen" all # and with the defended encoder at hand
 trial long 17 32 "$chosen" all
-for kind in short long; do
-  "$python" "$here/../../benchmarks/defence_tables.py" "$STATE/$kind" --sts "$BENCHMARKS/stsb/test.tsv" --only "$chosen" \
-    > "$STATE/$kind.md"
-done
-"$python" "$here/../../benchmarks/defence_tables.py" "$STATE/short" --sts "$BENCHMARKS/stsb/test.tsv" \
-  --against unaware,aware,columns,pairs --picture "$STATE" > "$STATE/curves.md"
+tables() { # FOLDER NAME OPTION...: NAME.md in STATE; with PAGE=docs/defences.md also between the page's marks
+  page=(); [ -z "${PAGE:-}" ] || page=(--page "$PAGE" --mark "defences-$2")
+  "$python" "$here/../../benchmarks/defence_tables.py" "$STATE/$1" --sts "$BENCHMARKS/stsb/test.tsv" "${page[@]}" "${@:3}" \
+    > "$STATE/$2.md"
+}
+tables short short --only "$chosen" --show costs,attackers
+tables long long --only "$chosen" --show costs,attackers
+tables short curves --against unaware,aware,columns,pairs --picture "$STATE" --show conclusions

@@ -59,5 +59,5 @@ def cost(encoder_calls: int, attacked: int, dollars: float | None, seconds: floa
     else:
         parts.append("no encoder call")
     if seconds is not None:
-        parts.append(f"{seconds:.1f} s a vector here")
+        parts.append(f"{seconds:.{1 if seconds >= 1 else 2}f} s a vector here")
     return ", ".join(parts)
