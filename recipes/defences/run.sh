@@ -24,16 +24,16 @@ mkdir -p "$STATE"
 "$unembed" prepare --source "en-short=$STATE/texts/en-short.txt" --source "en-messages=$STATE/texts/en-messages.txt" \
   --source "en-long=$STATE/texts/en-long.txt" --min-tokens 4 -o "$STATE/data"
 
-trial() { # OUTPUT SHORTEST LONGEST DEFENCES AGAINST: 300 texts, a cheap decoder
+trial() { # OUTPUT SHORTEST LONGEST DEFENCES AGAINST [SEARCHED]: 300 texts, a cheap decoder; of these so many are searched
   "$unembed" evaluate --data "$STATE/data" --min-tokens "$2" --max-tokens "$3" --samples 300 --first-samples 300 \
     --quality fast --num-lengths 1 --ranking score --defences "$4" --against "$5" \
-    --guided-calls 100 --guided-samples "${GUIDED:-100}" --retrieval "$BENCHMARKS/scifact" \
+    --guided-calls 100 --guided-samples "${6:-24}" --retrieval "$BENCHMARKS/scifact" \
     --retrieval "$BENCHMARKS/climate-fever-sentences" --sts "$BENCHMARKS/stsb/test.tsv" -o "$STATE/$1"
 }
 trial short 4 16 all unaware,aware,columns,pairs # whole curves
 trial long 17 32 "$chosen" unaware,aware,columns,pairs
-trial short 4 16 "$chosen" all # and with the defended encoder at hand
-trial long 17 32 "$chosen" all
+trial short 4 16 "$chosen" all 100 # and with the defended encoder at hand
+trial long 17 32 "$chosen" all 24
 tables() { # FOLDER NAME OPTION...: NAME.md in STATE; with PAGE=docs/defences.md also between the page's marks
   page=(); [ -z "${PAGE:-}" ] || page=(--page "$PAGE" --mark "defences-$2")
   "$python" "$here/../../benchmarks/defence_tables.py" "$STATE/$1" --sts "$BENCHMARKS/stsb/test.tsv" "${page[@]}" "${@:3}" \
