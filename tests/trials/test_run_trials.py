@@ -126,7 +126,7 @@ def test_what_not_everybody_has_attacked_is_not_recommended(
     )
 
 
-def test_who_searches_a_few_texts_meets_all_kinds(
+def test_who_searches_a_few_texts_has_a_random_few(
     model: Path, prepared: PreparedData, toy_encoder: toy.ToyEncoder, tmp_path: Path
 ) -> None:
     config, few = EvaluateConfig(samples=24, steps=2), {**TRIALS, "guided_samples": 6, "known_pairs": (60,)}
@@ -139,7 +139,6 @@ def test_who_searches_a_few_texts_meets_all_kinds(
     every, searched = sorted(samples["none|unaware"]), samples["none|encoder"]
     assert len(searched) == 6
     assert sorted(searched) == sorted(samples["int8|encoder"])  # the same ones behind every defence
-    # A split has its kinds one after the other: not its first texts alone.
     assert set(searched) != set(every[:6])
     assert max(searched) > every[12] > min(searched)
 

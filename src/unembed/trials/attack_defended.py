@@ -73,8 +73,8 @@ class DefendedAttack:
 
     @cached_property
     def _order(self) -> list[int]:
-        """Texts in the order in which they are attacked: a split has its kinds one after the other, and
-        whoever attacks a few should meet all of them.
+        """Texts in the order in which they are attacked: whoever attacks a few has a random few of them, in
+        whatever order they were given.
         """
         order: list[int] = (
             np.random.default_rng([self.config.seed, _ORDER]).permutation(len(self.samples)).tolist()
