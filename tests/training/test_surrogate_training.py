@@ -130,6 +130,27 @@ def test_a_surrogate_of_another_shape_is_no_start(config: SurrogateTrainConfig, 
     assert "--hidden 32 --layers 1 --heads 2 --ffn 64 --max-tokens 16" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize("layers", [1, 2, 4])
+def test_a_deeper_surrogate_starts_as_the_same_function(
+    config: SurrogateTrainConfig, tmp_path: Path, layers: int
+) -> None:
+    trained = train_surrogate(config.model_copy(update={"layers": layers}))
+    texts = ["the cat sees the dog", "the dog", "a bird"]
+    for more in (layers, layers + 1, 2 * layers + 1):
+        changed = {"start": str(config.output / "latest"), "layers": more, "output": tmp_path / str(more)}
+        # So low a rate learns nothing: what is saved is what it started from.
+        deeper = train_surrogate(config.model_copy(update=changed | {"steps": 1, "learning_rate": 1e-12}))
+        assert len(deeper.network.bert.blocks) == more
+        np.testing.assert_allclose(deeper.encode(texts), trained.encode(texts), atol=2e-2)
+
+
+def test_fewer_blocks_than_its_start_are_refused(config: SurrogateTrainConfig, tmp_path: Path) -> None:
+    train_surrogate(config.model_copy(update={"layers": 2, "steps": 1}))
+    other = {"start": str(config.output / "latest"), "output": tmp_path / "less"}
+    with pytest.raises(MismatchError, match="another shape"):
+        train_surrogate(config.model_copy(update=other))
+
+
 def test_validation_takes_texts_of_every_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders lie one behind the other: the first texts would all be of the first."""
     monkeypatch.setattr("unembed.training.surrogate_training.VALIDATE", 10)

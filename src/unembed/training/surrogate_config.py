@@ -19,8 +19,8 @@ class SurrogateTrainConfig(BaseModel):
     output: Path = Field(description="Folder of the run; give the same one to resume.")
     start: str | None = Field(
         default=None,
-        description="Start from the surrogate in this folder, or take the token vectors of this static "
-        "encoder: potion. None: random.",
+        description="Start from the surrogate in this folder, which may have fewer --layers, or take the "
+        "token vectors of this static encoder: potion. None: random.",
     )
     source_alpha: float = Field(
         default=1.0,

@@ -6,8 +6,9 @@ weights, as in the inverter's training, so that a run that was stopped and resum
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from unembed.encoders.bert import BertConfig, Run
+from unembed.encoders.bert import Bert, BertBlock, BertConfig, Run
 from unembed.encoders.fetch import require_fetched
 from unembed.encoders.surrogate_encoder import (
     CONFIG,
@@ -171,15 +172,38 @@ def _take_all(network: SurrogateNetwork, tokenizer: Tokenizer, folder: Path) -> 
             f"The surrogate in {folder} has another vocabulary than the data.",
             hint="Start from one that was trained on data of the same encoder.",
         )
-    theirs = other.config.network
-    if theirs != network.bert.config:
+    theirs, layers = other.config.network, network.bert.config.num_hidden_layers
+    same = theirs.model_copy(update={"num_hidden_layers": layers}) == network.bert.config
+    if not same or theirs.num_hidden_layers > layers:
         raise MismatchError(
             f"The surrogate in {folder} has another shape than the one to be trained.",
             hint=f"Give its own: --hidden {theirs.hidden_size} --layers {theirs.num_hidden_layers} "
             f"--heads {theirs.num_attention_heads} --ffn {theirs.intermediate_size} "
-            f"--max-tokens {theirs.max_position_embeddings}",
+            f"--max-tokens {theirs.max_position_embeddings}; only --layers may be more.",
         )
+    fresh = [copy.deepcopy(block) for block in network.bert.blocks if isinstance(block, BertBlock)]
+    deepen(other.network.bert, fresh[theirs.num_hidden_layers :])
     network.load_state_dict(other.network.state_dict())
+
+
+@torch.no_grad()
+def deepen(bert: Bert, fresh: Sequence[BertBlock]) -> None:
+    """Put fresh blocks between a BERT's own, from the last one down. It stays the same function.
+
+    What a fresh block adds is zero at first, and its norms leave alone a state that the block before has
+    normalised: that block's scale and shift move behind the fresh one.
+    """
+    old = [block for block in bert.blocks if isinstance(block, BertBlock)]
+    for number, block in enumerate(fresh):
+        before = old[-1 - number % len(old)]
+        for layer in (block.out, block.down):
+            nn.init.zeros_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        block.norm2.load_state_dict(before.norm2.state_dict())
+        for norm in (block.norm1, before.norm2):
+            nn.init.ones_(norm.weight)
+            nn.init.zeros_(norm.bias)
+        bert.blocks.insert(list(bert.blocks).index(before) + 1, block)
 
 
 @torch.no_grad()
