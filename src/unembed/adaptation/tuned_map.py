@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unembed.adaptation.ridge import Ridge, RidgePath
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.ridge import Ridge, RidgePath
 
 ENERGY = 0.8  # of the mapped vectors, relative to the base's own, where there is too little to choose by
 LEAST_PAIRS = 500  # to choose by

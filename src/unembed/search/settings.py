@@ -115,6 +115,18 @@ class GuidedSettings(BaseModel):
         ge=0,
         description="The denoiser's weight where a surrogate stands in for the encoder, beside trigrams too.",
     )
+    refit: int = Field(
+        0,
+        ge=0,
+        description="Refit an adapter's map around each vector by the texts that its search embeds, and "
+        "every so many rounds decode the vector again through it; 0: never.",
+    )
+    first_texts: int = Field(
+        100,
+        ge=50,
+        description="Texts of the package that are embedded first, once per run, where an adapter has no map "
+        "yet (unembed adapt --pairs 0): encoder calls of every vector's budget.",
+    )
     gradient: int = Field(
         0, ge=0, description="Substitutions per text of the beam by a white-box encoder's gradient."
     )

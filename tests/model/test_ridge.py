@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.adaptation.ridge import fit_ridge
+from unembed.model.ridge import fit_ridge
 
 
 def pairs(n, p, q, noise, seed):
