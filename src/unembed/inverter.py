@@ -25,7 +25,7 @@ from unembed.compute.precision import Precision, choose_precision, computing
 from unembed.decode.beginnings import beginnings_of, check_beginnings
 from unembed.decode.observer import Observer, SearchProgress, Update
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
-from unembed.decode.strategy import InversionRun, Strategy
+from unembed.decode.strategy import InversionRun, KnownPairs, Strategy
 from unembed.encoders import Encoder, load_encoder
 from unembed.errors import DataError, MismatchError, UnembedError, UsageError
 from unembed.invert_config import InvertConfig
@@ -287,9 +287,10 @@ class Inverter:
         assert isinstance(model, AdaptedCheckpoint)
         assert run.encoder is not None
         strategy.check_first_texts()
-        run.checkpoint = fit_first_map(model, run.encoder, self.base_encoder, settings.first_texts)
+        run.checkpoint, pairs = fit_first_map(model, run.encoder, self.base_encoder, settings.first_texts)
+        run.known = KnownPairs(pairs.texts, pairs.vectors)
         run.surrogate = run.checkpoint.surrogate if run.checkpoint.has_surrogate else None
-        run.spent = settings.first_texts
+        run.spent = len(pairs.texts)
 
     def precision(self, config: InvertConfig | None = None) -> Precision:
         """The precision that it computes in on this processor, by a configuration or by default."""

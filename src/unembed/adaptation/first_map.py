@@ -17,8 +17,8 @@ from unembed.storage import digest_json
 
 def fit_first_map(
     model: AdaptedCheckpoint, encoder: Encoder, native: Encoder, count: int
-) -> AdaptedCheckpoint:
-    """The same adapter, fitted on the first `count` texts of the package: as many calls of the encoder."""
+) -> tuple[AdaptedCheckpoint, Pairs]:
+    """The same adapter, fitted on the first `count` texts of the package, and these pairs: as many calls."""
     wanted = model.adapter.encoder
     if encoder.info.digest != wanted.digest:
         raise MismatchError(
@@ -29,4 +29,4 @@ def fit_first_map(
     texts = default_texts(count, writable_by(model.base))
     pairs = Pairs(texts, encoder.encode(texts), digest_json(texts))
     config, weights = fit_adapter(model.base, native, pairs, wanted, name=model.adapter.base.name)
-    return AdaptedCheckpoint(model.base, config, weights)
+    return AdaptedCheckpoint(model.base, config, weights), pairs

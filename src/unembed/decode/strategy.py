@@ -25,6 +25,14 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.model.trigrams import Phrases
 
 
+@dataclass(frozen=True)
+class KnownPairs:
+    """Texts and their vectors by the encoder that judges."""
+
+    texts: Sequence[str]
+    vectors: NDArray[np.float32]  # [n, D]
+
+
 @dataclass
 class InversionRun:
     """One call of `Inverter.stream`: what strategies work with, and what they remember between batches."""
@@ -36,6 +44,7 @@ class InversionRun:
     surrogate: Encoder | None = None  # of the encoder: ranks texts without a call of it
     phrases: Phrases | None = None
     base_encoder: Callable[[], Encoder] | None = None  # of an adapter's base, loaded when it is needed
+    known: KnownPairs | None = None  # texts of which it has vectors by the encoder already
     spent: int = 0  # encoder calls that each vector has to its account before it is searched for
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
     rows: Sequence[int] = ()  # which vectors of the stream the current batch holds

@@ -68,11 +68,20 @@ class RidgePath:
     def explained(self, strength: float) -> float:
         """The share of Y's variance, each row predicted without itself."""
         total = float(self._weights @ self._targets.square().sum(dim=1))
+        lost = float(self._weights @ self._errors(strength).square().sum(dim=1))
+        return 1.0 - lost / total if total else 0.0
+
+    @torch.no_grad()
+    def left_out(self, strength: float) -> Tensor:
+        """Each row of y, predicted without itself.  # [n, q]"""
+        return (self._targets - self._errors(strength) + self.shift).float()
+
+    def _errors(self, strength: float) -> Tensor:  # [n, q]
         scale = 1.0 / (self._variance + strength)  # [r]
         leverage = (self._scores.square() @ scale + 1.0) * self._weights / self._n  # [n] the mean counts too
         errors = self._targets - (self._scores * scale) @ self._shared  # [n, q]
-        errors = errors / (1.0 - leverage).clamp(min=1e-6)[:, None]
-        return 1.0 - float(self._weights @ errors.square().sum(dim=1)) / total if total else 0.0
+        out: Tensor = errors / (1.0 - leverage).clamp(min=1e-6)[:, None]
+        return out
 
     @cached_property
     def _scores(self) -> Tensor:  # [n, r]

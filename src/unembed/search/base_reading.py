@@ -1,4 +1,4 @@
-"""What an adapter's base reads of a text: the other half of a pair, of which the first is an encoder call."""
+"""What a search knows of an adapter that it refits: what the base reads of texts, and the map so far."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from unembed.decode.strategy import KnownPairs
 from unembed.encoders.base import Encoder
-from unembed.model.denoiser import Denoiser
+from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 
 
 @dataclass(frozen=True)
 class BaseReading:
-    """The base's own encoder, which costs no call of the one that guides the search, and its blocks."""
+    """The base's own encoder costs no call of the one that guides the search."""
 
     encoder: Encoder
-    denoiser: Denoiser
+    model: AdaptedCheckpoint
+    known: KnownPairs | None = None
 
     @torch.no_grad()
-    def __call__(self, texts: Sequence[str]) -> Tensor:
-        """The standardised vectors of texts.  # [n, native_dim]"""
+    def of_texts(self, texts: Sequence[str]) -> Tensor:
+        """What the base reads of them: its standardised vectors.  # [n, native_dim]"""
+        denoiser = self.model.base.denoiser
         vectors = torch.from_numpy(self.encoder.encode(texts))  # [n, native_dim]
-        return self.denoiser.read(vectors.to(self.denoiser.output_bias.device)).float().cpu()
+        return denoiser.read(vectors.to(denoiser.output_bias.device)).float().cpu()
+
+    @torch.no_grad()
+    def of_vectors(self, vectors: Tensor) -> Tensor:
+        """What the adapter's regression makes of vectors [n, D], before its gain.  # [n, native_dim]"""
+        denoiser, shift = self.model.denoiser, self.model.weights.shift
+        read = denoiser.read(vectors.to(denoiser.output_bias.device)).float().cpu()
+        return shift + (read - shift) / float(self.model.adapter.fit.get("louder", 1.0))

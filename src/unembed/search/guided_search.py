@@ -84,7 +84,7 @@ class GuidedSearch:
         self.encoder, self.settings = encoder, settings
         self.seed, self.lengths, self.spent = seed, lengths, spent
         self.interrupted = False
-        self._map, self._base = checkpoint.denoiser, base
+        self._base = base
         if base is not None:  # each target has a map of its own in front of the blocks
             checkpoint = checkpoint.reading_standardised()
         self.checkpoint = checkpoint
@@ -135,6 +135,10 @@ class GuidedSearch:
         fixed = int(self.checkpoint.vocabulary.fixed_length)
         max_length = self.checkpoint.config.denoiser.max_length - fixed
         seeds = vector_seeds(vectors, self.seed).tolist()  # [n]
+        base = self._base
+        known = None
+        if base is not None and base.known is not None:
+            known = unit(base.known.vectors), base.of_texts(base.known.texts)
         return [
             SearchState(
                 target,
@@ -144,15 +148,19 @@ class GuidedSearch:
                 length=None if self.lengths is None else self.lengths[row],
                 max_length=max_length,
                 error_model=None if self._prefilter is None else GPErrorModel(target),
-                local_map=None if self._base is None else LocalMap(target, self._read_by_map),
+                local_map=self._local_map(target, known),
                 spent=self.spent,
             )
             for row, (target, seed) in enumerate(zip(unit(vectors), seeds, strict=True))
         ]
 
-    def _read_by_map(self, vectors: Tensor) -> Tensor:
-        """What the model's own map makes of vectors [n, D].  # [n, native_dim]"""
-        return self._map.read(vectors.to(self._map.output_bias.device)).cpu()
+    def _local_map(self, target: Floats, known: tuple[Floats, Tensor] | None) -> LocalMap | None:
+        if self._base is None:
+            return None
+        out = LocalMap(target, self._base.of_vectors)
+        if known is not None:
+            out.learn(*known)
+        return out
 
     def _going(self, states: Sequence[SearchState], observe: Observer | None) -> list[SearchState]:
         wanted = observe(states) if observe is not None else None
@@ -208,7 +216,7 @@ class GuidedSearch:
         """Call the encoder once for all texts, and learn where the surrogate was wrong."""
         texts = [text for some in candidates for text in some.pool.texts]
         vectors = unit(self.encoder.encode(texts)) if texts else np.zeros((0, 1), np.float32)  # [m, D]
-        by_base = self._base(texts) if self._base is not None and texts else None  # [m, native_dim]
+        by_base = self._base.of_texts(texts) if self._base is not None and texts else None  # [m, native_dim]
         out, first = [], 0
         for state, (proposals, pool) in zip(states, candidates, strict=True):
             own = vectors[first : first + len(pool)]  # [k, D]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -73,7 +74,7 @@ class Guided:
             surrogate=run.surrogate,
             phrases=run.phrases,
             writer=make_writer(checkpoint, run.encoder) if settings.forms else None,
-            base=_base_reading(run) if settings.refit else None,
+            base=_base_reading(run, settings),
             first=first,
             spent=run.spent,
         )
@@ -169,11 +170,13 @@ def check_guide(encoder: Encoder, checkpoint: Checkpoint) -> None:
         )
 
 
-def _base_reading(run: InversionRun) -> BaseReading | None:
-    """What an adapter's map is refitted with; None for a model that reads its own encoder's vectors."""
+def _base_reading(run: InversionRun, settings: GuidedSettings) -> BaseReading | None:
+    """What an adapter's map is refitted with; None where it is not, and for a model without one."""
     if not isinstance(run.checkpoint, AdaptedCheckpoint) or run.base_encoder is None:
         return None
-    return BaseReading(run.base_encoder(), run.checkpoint.base.denoiser)
+    if run.checkpoint.adapter.fit.get("pairs", math.inf) >= settings.refit_below:
+        return None
+    return BaseReading(run.base_encoder(), run.checkpoint, run.known)
 
 
 def _result(

@@ -1,9 +1,9 @@
 """An adapter's map, refitted around one target by what the search embeds.
 
-An adapter reads another encoder's vectors by a linear map, `z(e) = (e - mean) W + shift`: a blur that is
-fitted for all texts. But whoever searches for one text embeds others, ever nearer to it, and of each he can
+An adapter reads another encoder's vectors by a linear map, `z(e) = (e - mean) W + shift`, times a gain: a
+blur that is fitted for all texts. But whoever searches for one text embeds others, ever nearer to it, and of each he can
 know what the base would have read: every call is a further pair. So the map's errors `r_i = z_i - z(e_i)` at
-these texts are fitted by a ridge regression of their own, in which a pair weighs the more the nearer its
+these texts, and at others that are known, are fitted by a ridge regression of their own, in which a pair weighs the more the nearer its
 vector is to the target t:
 
     z'(e) = z(e) + (e - m) R + b,   w_i = exp(-|e_i - t|^2 / h^2)
@@ -12,7 +12,7 @@ with h the distance of the NEAR-th nearest text, m and b the weighted means of e
 the map is then right for the words that the found texts have, whatever it is elsewhere.
 
 A regression is timid, and the blocks read timid vectors as texts without a subject (adaptation/tuned_map.py):
-the result has at least ENERGY of the length that the base's own vectors of these texts have.
+the result has at least ENERGY times the energy of the base's own vectors of these texts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Read = Callable[[Tensor], Tensor]  # vectors [n, D] to what the blocks read [n, 
 NEAR = 10  # texts that set how far is near
 LEAST = 5  # texts that a refit takes
 MOST = 200  # texts that it is made of: the nearest
-ENERGY = 0.8
+ENERGY = 1.0
 STRENGTHS = tuple(10.0**power for power in range(-4, 3))  # relative to the mean variance of the directions
 
 

@@ -141,7 +141,7 @@ class Proposer:
 
     def _fresh(self, states: Sequence[SearchState], number: int) -> list[list[Proposal]]:
         """Inversions through the refitted maps, every few rounds."""
-        if self._fresh_inversions is None or number % self._settings.refit:
+        if self._fresh_inversions is None or number % self._settings.fresh_every:
             return [[] for _ in states]
         return [
             [Proposal(entries, state.aim, FRESH) for entries in some if state.allows(entries)]
