@@ -3,12 +3,13 @@
     python benchmarks/zero_pairs.py --encoder gte-small --texts texts.txt --samples 16 --calls 200,500 \
         --log runs/zero-pairs.jsonl
 
-Each of `--pairs` is an adapter on the first texts that come with the package, 0 one without pairs. `--refit`: 1,
-its map is refitted by the search, 0, it is not. Texts are drawn from a file with one a line, by
-seed, of 4 to 16 tokens; the length is unknown. A search with the largest budget is read at the smaller ones.
-What is found is noted in `--log`, and the same command goes on where it stopped (the log names the base and the
-encoder by their digests: with another base it begins anew). `--minutes` ends it after so long, and prints what
-there is. Intervals are 95 % bootstrap intervals over the texts. The calls include those for the first texts.
+Each of `--pairs` is an adapter on the first texts that come with the package, 0 one without pairs. `--refit`:
+1, its map is refitted by the search, 0, it is not. Texts are drawn from a file with one a line, by seed, of 4
+to 16 tokens; the length is unknown. A search with the largest budget is read at the smaller ones.
+
+What is found is noted in `--log`, and the same command goes on where it stopped. The log names base and
+encoder by their digests: with another base it begins anew. `--minutes` ends it, and prints what there is.
+Intervals are 95 % bootstrap intervals over the texts. The calls include those for the first texts.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def test_fewer_rows_than_columns_and_constant_columns_are_no_problem():
     seed=st.integers(0, 99),
 )
 def test_a_row_of_weight_k_is_as_good_as_k_rows(repeats, p, strength, seed):
-    """With fewer rows than columns too, where another decomposition is taken: repeating rows may cross that."""
+    """Also where repeating rows makes them more than the columns: then another decomposition is taken."""
     x, y = pairs(len(repeats), p, 3, 0.5, seed)
     times = torch.tensor(repeats)
     weighted = RidgePath(x, y, times.float()).at(strength)

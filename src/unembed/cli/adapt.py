@@ -15,7 +15,7 @@ Examples:
   unembed adapt --encoder mpnet -o models/mpnet
   unembed adapt --encoder mpnet --texts sentences.txt -o models/mpnet
   unembed adapt --encoder mpnet --minutes 3 -o models/mpnet
-  unembed adapt --encoder mpnet --pairs 0 -o models/mpnet-0  (guided searches only)
+  unembed adapt --encoder mpnet --pairs 0 -o models/mpnet-0
   unembed adapt --encoder openai:text-embedding-3-small --texts sentences.txt --dry-run
   unembed adapt --encoder text-embedding-3-small --pairs-from pairs.parquet -o models/mine
   unembed adapt --encoder unknown --pairs-from chroma:./chroma#notes -o models/notes

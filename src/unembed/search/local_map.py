@@ -1,10 +1,10 @@
 """An adapter's map, refitted around one target by what the search embeds.
 
 An adapter reads another encoder's vectors by a linear map, `z(e) = (e - mean) W + shift`, times a gain: a
-blur that is fitted for all texts. But whoever searches for one text embeds others, ever nearer to it, and of each he can
-know what the base would have read: every call is a further pair. So the map's errors `r_i = z_i - z(e_i)` at
-these texts, and at others that are known, are fitted by a ridge regression of their own, in which a pair weighs the more the nearer its
-vector is to the target t:
+blur that is fitted for all texts. But whoever searches for one text embeds others, ever nearer to it, and of
+each he can know what the base would have read: every call is a further pair. So the map's errors
+`r_i = z_i - z(e_i)` at these texts, and at others that are known, are fitted by a ridge regression of their
+own, in which a pair weighs the more the nearer its vector is to the target t:
 
     z'(e) = z(e) + (e - m) R + b,   w_i = exp(-|e_i - t|^2 / h^2)
 
