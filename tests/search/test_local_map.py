@@ -54,7 +54,7 @@ def test_a_near_text_counts_more_than_a_far_one():
 
 def test_until_it_knows_a_few_texts_it_is_the_adapters_map():
     target, vectors, true, wrong = problem(2)
-    found = LocalMap(target, lambda e: e @ wrong)
+    found = LocalMap(target, lambda e: e @ wrong, lambda e: e @ wrong / 3)
     found.learn(vectors[: LEAST - 1], torch.from_numpy(vectors[: LEAST - 1]) @ true)
     assert np.allclose(found(vectors), vectors @ wrong.numpy())
 

@@ -29,8 +29,12 @@ class BaseReading:
         return denoiser.read(vectors.to(denoiser.output_bias.device)).float().cpu()
 
     @torch.no_grad()
-    def of_vectors(self, vectors: Tensor) -> Tensor:
-        """What the adapter's regression makes of vectors [n, D], before its gain.  # [n, native_dim]"""
-        denoiser, shift = self.model.denoiser, self.model.weights.shift
-        read = denoiser.read(vectors.to(denoiser.output_bias.device)).float().cpu()
-        return shift + (read - shift) / float(self.model.adapter.fit.get("louder", 1.0))
+    def by_adapter(self, vectors: Tensor) -> Tensor:
+        """What the adapter makes of vectors [n, D].  # [n, native_dim]"""
+        denoiser = self.model.denoiser
+        return denoiser.read(vectors.to(denoiser.output_bias.device)).float().cpu()
+
+    def by_regression(self, vectors: Tensor) -> Tensor:
+        """The same without the gain that makes it louder.  # [n, native_dim]"""
+        shift, gain = self.model.weights.shift, float(self.model.adapter.fit.get("louder", 1.0))
+        return shift + (self.by_adapter(vectors) - shift) / gain

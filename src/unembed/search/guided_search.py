@@ -157,7 +157,7 @@ class GuidedSearch:
     def _local_map(self, target: Floats, known: tuple[Floats, Tensor] | None) -> LocalMap | None:
         if self._base is None:
             return None
-        out = LocalMap(target, self._base.of_vectors)
+        out = LocalMap(target, self._base.by_adapter, self._base.by_regression)
         if known is not None:
             out.learn(*known)
         return out

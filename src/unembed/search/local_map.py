@@ -37,10 +37,11 @@ STRENGTHS = tuple(10.0**power for power in range(-4, 3))  # relative to the mean
 
 
 class LocalMap:
-    """The map of one target."""
+    """The map of one target. adapter: the map as it is; regression: the same without its gain."""
 
-    def __init__(self, target: Floats, read: Read) -> None:
-        self._target, self._read = torch.from_numpy(target), read  # [D] of length 1
+    def __init__(self, target: Floats, adapter: Read, regression: Read | None = None) -> None:
+        self._target = torch.from_numpy(target)  # [D] of length 1
+        self._adapter, self._regression = adapter, regression or adapter
         self._vectors = torch.empty(0, len(target))  # [n, D]
         self._standard: Tensor | None = None  # [n, native_dim]
         self._fit: Ridge | None = None  # made when it is needed
@@ -60,10 +61,11 @@ class LocalMap:
     def __call__(self, vectors: Floats) -> Floats:
         """What the blocks are to read of vectors [m, D].  # [m, native_dim]"""
         e = torch.from_numpy(np.ascontiguousarray(vectors))
-        out = self._read(e).float()  # [m, native_dim]
-        if self._standard is not None and len(self._vectors) >= LEAST:
+        if self._standard is None or len(self._vectors) < LEAST:
+            out = self._adapter(e)  # [m, native_dim]
+        else:
             self._fit = self._fit or self._fitted(self._standard)
-            out = louder(out + self._fit(e), self._standard)
+            out = louder(self._regression(e) + self._fit(e), self._standard)  # [m, native_dim]
         read: Floats = out.numpy()
         return read
 
@@ -71,7 +73,7 @@ class LocalMap:
         distance = (self._vectors - self._target).square().sum(dim=1)  # [n], the nearest first
         width = distance[min(NEAR, len(distance)) - 1].clamp(min=1e-6)
         weights = torch.exp(-distance / width)
-        errors = standard - self._read(self._vectors).float()  # [n, native_dim]
+        errors = standard - self._regression(self._vectors)  # [n, native_dim]
         return RidgePath(self._vectors, errors, weights).best(STRENGTHS)
 
 
