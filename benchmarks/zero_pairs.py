@@ -132,6 +132,33 @@ def table(rows: list[dict[str, Any]], pairs: list[int], refits: list[int], calls
     return "\n".join(out)
 
 
+def gains(rows: list[dict[str, Any]], pairs: list[int], calls: list[int]) -> list[str]:
+    """What refitting adds on the texts that were searched for both ways, with the interval of the mean."""
+    out = []
+    for count in pairs:
+        for budget in sorted(calls):
+            ways: list[dict[str, dict[str, Any]]] = [
+                {
+                    row["text"]: row
+                    for row in rows
+                    if (row["pairs"], row["refit"], row["budget"]) == (count, refit, budget)
+                }
+                for refit in (0, 1)
+            ]
+            both = [text for text in ways[0] if text in ways[1]]
+            draws = np.random.default_rng(0).integers(len(both), size=(2000, len(both))) if both else []
+            for key, scale in (("f1", 100), ("cosine", 1)):
+                more = np.array([scale * (ways[1][text][key] - ways[0][text][key]) for text in both])
+                if len(more) < 2:
+                    continue
+                low, high = np.quantile(more[draws].mean(axis=1), [0.025, 0.975]).tolist()
+                out.append(
+                    f"{count:,} pairs, {budget:,} calls: refitting adds {more.mean():+.3f} "
+                    f"[{low:+.3f}, {high:+.3f}] to {key}, n = {len(more)}"
+                )
+    return out
+
+
 def numbers(typed: str) -> list[int]:
     return [int(part) for part in typed.split(",")]
 
@@ -180,6 +207,7 @@ def main() -> None:
                     file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in new)
                 rows += new
     print(table(rows, options.pairs, options.refit, options.calls))
+    print("\n".join(gains(rows, options.pairs, options.calls)))
 
 
 if __name__ == "__main__":
