@@ -22,10 +22,10 @@ from torch import Tensor
 
 from unembed.adaptation.default_texts import default_texts
 from unembed.adaptation.map_training import train_map
-from unembed.adaptation.ridge import Ridge, fit_ridge
 from unembed.adaptation.tuned_map import LEAST_PAIRS, fit_map, found_words, loudness, words_of
 from unembed.model.bundled import BUNDLED
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.ridge import Ridge, fit_ridge
 
 Map = Callable[[Tensor], Tensor]
 STEPS, BATCH, NEGATIVES = 300, 64, 3000

@@ -20,21 +20,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unembed.adaptation.first_map import fit_first_map
 from unembed.compute.precision import Precision, choose_precision, computing
 from unembed.decode.beginnings import beginnings_of, check_beginnings
 from unembed.decode.observer import Observer, SearchProgress, Update
 from unembed.decode.result import Advance, Alternative, Frame, Inversion
-from unembed.decode.strategy import InversionRun, Strategy
+from unembed.decode.strategy import InversionRun, KnownPairs, Strategy
 from unembed.encoders import Encoder, load_encoder
 from unembed.errors import DataError, MismatchError, UnembedError, UsageError
 from unembed.invert_config import InvertConfig
 from unembed.metrics.cosine import cosines
+from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.model.bundled import BUNDLED
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE
 from unembed.model.trigrams import Phrases
 from unembed.model.wiener import WienerFilter
-from unembed.search.guided_strategy import check_guide
+from unembed.search.guided_strategy import Guided, check_guide
 from unembed.strategies import make_strategy
 from unembed.vectors.arrays import is_one, windows
 from unembed.vectors.plausibility import PlausibilityCheck, PlausibilityWarning, check_dimension, unusable
@@ -79,10 +81,12 @@ class Inverter:
         checkpoint: Checkpoint,
         *,
         encoder: Encoder | None = None,
+        base_encoder: Encoder | None = None,
         device: str | torch.device = "cpu",
         trust_remote_code: bool = False,
     ) -> None:
         self.checkpoint = checkpoint
+        self._base_encoder = base_encoder  # an adapter's base's; likewise
         self._encoder = encoder  # the model's own; without one it is loaded on first use
         self._loaded: dict[str, Encoder] = {}  # by name
         self.trust_remote_code = trust_remote_code  # whether an encoder may run code that it brings along
@@ -242,6 +246,7 @@ class Inverter:
     ) -> InversionRun:
         """What the strategy works with: for a search an encoder, and what came with the model."""
         if not strategy.needs_encoder:
+            self.checkpoint.check_map()
             if encoder is not None or config.encoder is not None:
                 raise UsageError(
                     f"The strategy '{config.strategy}' needs no encoder.",
@@ -249,9 +254,43 @@ class Inverter:
                 )
             surrogate = self.surrogate if self._ranks_by_surrogate(config) else None
             return InversionRun(self.checkpoint, config, observe, surrogate=surrogate)
+        if config.encoder == SURROGATE:
+            self.checkpoint.check_map()
         judge = self.guide(config.encoder if encoder is None else encoder)
         prefilter = self.surrogate if self.has_surrogate and config.encoder != SURROGATE else None
-        return InversionRun(self.checkpoint, config, observe, judge, prefilter, self.phrases)
+        return InversionRun(
+            self.checkpoint,
+            config,
+            observe,
+            judge,
+            prefilter,
+            self.phrases,
+            base_encoder=lambda: self.base_encoder,
+        )
+
+    @cached_property
+    def base_encoder(self) -> Encoder:
+        """The encoder that an adapter's base was trained for."""
+        model = self.checkpoint
+        base = model.base.config.encoder if isinstance(model, AdaptedCheckpoint) else model.config.encoder
+        found = self._base_encoder or self._load_encoder(base.name)
+        if found.info.digest != base.digest:
+            raise MismatchError(
+                f"The encoder '{base.name}' here is not the one that the adapter's base was trained for.",
+                hint="Install that version of the encoder, or adapt another base.",
+            )
+        return found
+
+    def _fit_first_map(self, strategy: Guided, run: InversionRun) -> None:
+        """Give an adapter without pairs a map: the run's first encoder calls, once for all of its vectors."""
+        model, settings = run.checkpoint, strategy.settings
+        assert isinstance(model, AdaptedCheckpoint)
+        assert run.encoder is not None
+        strategy.check_first_texts()
+        run.checkpoint, pairs = fit_first_map(model, run.encoder, self.base_encoder, settings.first_texts)
+        run.known = KnownPairs(pairs.texts, pairs.vectors)
+        run.surrogate = run.checkpoint.surrogate if run.checkpoint.has_surrogate else None
+        run.spent = len(pairs.texts)
 
     def precision(self, config: InvertConfig | None = None) -> Precision:
         """The precision that it computes in on this processor, by a configuration or by default."""
@@ -268,7 +307,7 @@ class Inverter:
 
     def _stream(self, vectors: Any, strategy: Strategy, run: InversionRun) -> Iterator[Inversion]:
         config = run.config
-        plausible = PlausibilityCheck(self.checkpoint) if config.check else None
+        plausible: PlausibilityCheck | None = None
         # A search remembers megabytes of each vector; and each has many proposals, which fill a pass anyway.
         together = config.batch_size * (1 if strategy.needs_encoder else WINDOW)
         first = 0
@@ -281,6 +320,11 @@ class Inverter:
                     f"Vector {first + int((~good).argmax())} holds NaN or infinity.",
                     hint="Leave it out, or set bad_vectors='record' to get a result that says so.",
                 )
+            if not run.checkpoint.has_map:
+                assert isinstance(strategy, Guided)
+                self._fit_first_map(strategy, run)
+            if config.check and plausible is None:
+                plausible = PlausibilityCheck(run.checkpoint)
             if plausible is not None and (complaint := plausible(batch[good])) is not None:
                 warnings.warn(complaint, PlausibilityWarning, stacklevel=2)
             if config.vector_noise:

@@ -16,13 +16,13 @@ import unembed
 from unembed.adaptation import fit_adapter, map_training
 from unembed.adaptation.fit_adapter import adapt
 from unembed.adaptation.map_training import train_map
-from unembed.adaptation.ridge import RidgePath
 from unembed.adaptation.tuned_map import TunedMap, fit_map, found_words, words_of
 from unembed.errors import UsageError
 from unembed.model.adapter import ADAPTER, ADAPTER_WEIGHTS
 from unembed.model.checkpoint import Checkpoint, CheckpointConfig
 from unembed.model.config import BlockConfig, DenoiserConfig
 from unembed.model.denoiser import Denoiser
+from unembed.model.ridge import RidgePath
 from unembed.model.vocabulary import Vocabulary
 
 DIM, OTHER, ASIDE = 24, 32, 70

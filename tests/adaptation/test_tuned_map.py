@@ -8,11 +8,11 @@ import torch
 
 import toy
 from unembed.adaptation import tuned_map
-from unembed.adaptation.ridge import fit_ridge
 from unembed.adaptation.tuned_map import ENERGY, LEAST_PAIRS, fit_map, loudness
 from unembed.encoders import load_encoder
 from unembed.model.bundled import BUNDLED
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.ridge import fit_ridge
 
 TEXTS = toy.sentences(LEAST_PAIRS + 100, seed=1)
 

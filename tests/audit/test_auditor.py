@@ -17,7 +17,8 @@ from unembed.audit import attackers, auditor
 from unembed.audit.audit_config import AuditConfig
 from unembed.audit.auditor import UNFINISHED, audit
 from unembed.audit.dry_run import forecast
-from unembed.errors import DataError, MismatchError, UnavailableError
+from unembed.errors import DataError, MismatchError, UnavailableError, UsageError
+from unembed.model.checkpoint import Checkpoint
 from unembed.stores.base import BATCH, Row, Store
 from unembed.stores.registry import open_store
 
@@ -239,3 +240,12 @@ def test_a_dry_run_reads_little_and_writes_nothing(
     assert by_name["beginning"].possible
     assert "not possible" in "\n".join(found.lines())
     assert not (tmp_path / "audits").exists()
+
+
+def test_an_adapter_without_a_map_audits_nothing(
+    store_file: Path, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Checkpoint, "has_map", False)
+    with pytest.raises(UsageError, match="without pairs"):
+        audit(str(store_file), tmp_path / "out", samples=6, model=str(toy_model))
+    assert not (tmp_path / "out").exists()

@@ -47,6 +47,24 @@ def test_a_dry_run_says_what_would_be_embedded_and_writes_nothing(texts: Path, t
     assert list(tmp_path.iterdir()) == [texts]
 
 
+def test_without_pairs_a_guided_search_makes_the_map(tmp_path: Path) -> None:
+    out = tmp_path / "adapter"
+    made = unembed("adapt", "--encoder", OTHER, "--pairs", "0", "-o", out)
+    assert made.returncode == 0
+    assert "--strategy guided" in made.stderr
+    text = "The cat sees the river again."
+    plain = unembed("invert", "--model", out, text)
+    assert plain.returncode == 2
+    assert "without pairs" in plain.stderr
+    search = ("--strategy", "guided", "--max-encoder-calls")
+    few = unembed("invert", "--model", out, text, *search, "50")
+    assert few.returncode == 2
+    assert "50 encoder calls are too few" in few.stderr
+    found = unembed("invert", "--model", out, text, *search, "70", "--json")
+    assert found.returncode == 0
+    assert 50 < json.loads(found.stdout)["encoder_calls"] <= 70
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -56,7 +74,9 @@ def test_a_dry_run_says_what_would_be_embedded_and_writes_nothing(texts: Path, t
         (("--encoder", OTHER, "--texts", "none.txt", "-o", "x"), "There is no file none.txt"),
         (("--encoder", "nothing-like-it", "--texts", "none.txt", "-o", "x"), "There is no encoder"),
         (("--pairs-from", "none.parquet", "-o", "x"), "There is no file none.parquet"),
-        (("--encoder", OTHER, "--pairs", "0", "-o", "x"), "cannot be fitted on 0 pairs: 50 are the least"),
+        (("--encoder", OTHER, "--pairs", "10", "-o", "x"), "cannot be fitted on 10 pairs: 50 are the least"),
+        (("--encoder", OTHER, "--pairs", "0", "--minutes", "1", "-o", "x"), "nothing to fit"),
+        (("--encoder", "nothing-like-it", "--pairs", "0", "-o", "x"), "There is no encoder"),
         (("--encoder", OTHER, "--pairs", "100", "--minutes", "1", "-o", "x"), "too few to fine-tune on"),
     ],
 )

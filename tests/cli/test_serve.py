@@ -25,6 +25,7 @@ from unembed import Inverter
 from unembed.cli import serve
 from unembed.encoders import load_encoder
 from unembed.errors import UnavailableError, UsageError
+from unembed.model.checkpoint import Checkpoint
 from unembed.server import http_server
 from unembed.server.app import create_app
 
@@ -222,3 +223,9 @@ def test_two_models_of_one_name(lost: Path) -> None:
         serve._load((str(lost), f"{lost.name}={lost}"), "cpu", trust_remote_code=False)
     with pytest.raises(UsageError, match="no name"):
         serve._load(("=x",), "cpu", trust_remote_code=False)
+
+
+def test_an_adapter_without_a_map_cannot_be_served(lost: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Checkpoint, "has_map", False)
+    with pytest.raises(UsageError, match="without pairs"):
+        serve._load((str(lost),), "cpu", trust_remote_code=False)

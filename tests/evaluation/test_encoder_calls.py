@@ -11,6 +11,7 @@ from evaluation_bench import FLOORS, SMALL, Bench, labels, table
 import toy
 from unembed.errors import MismatchError, UsageError
 from unembed.evaluation import EvaluateConfig
+from unembed.model.checkpoint import Checkpoint
 
 CALLS = EvaluateConfig(
     samples=8, steps=2, encoder_calls=(60, 0, 10, 25), floors=False,
@@ -123,3 +124,17 @@ def test_guided_as_the_base_has_the_model_alone_as_its_floor(bench: Bench) -> No
     assert "encoder_calls" not in shuffled.figures
     with pytest.raises(MismatchError, match="variants"):
         bench.run(config.model_copy(update={"encoder_calls": (21,)}))
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"strategy": "guided", "floors": True}, {"strategy": "guided", "encoder_calls": (0, 60)}]
+)
+def test_without_a_map_only_guided_searches_are_measured(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(Checkpoint, "has_map", False)
+    config = CALLS.model_copy(update={"encoder_calls": (60,), **how})
+    with pytest.raises(UsageError, match="only guided searches") as raised:
+        bench.run(config)
+    assert "--no-floors" in str(raised.value.hint)
+    assert not bench.output.exists()

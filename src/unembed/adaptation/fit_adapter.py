@@ -7,7 +7,7 @@ standardised ones. The surrogate's last layer is fitted anew, from its hidden st
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 
 from unembed.adaptation.default_texts import default_texts
 from unembed.adaptation.map_training import check_trainable, train_map
-from unembed.adaptation.pairs import Fits, Pairs, check_count, choose_texts, embed_pairs, read_pairs
-from unembed.adaptation.ridge import fit_ridge
+from unembed.adaptation.pairs import (
+    Fits,
+    Pairs,
+    check_count,
+    choose_texts,
+    embed_pairs,
+    read_pairs,
+    writable_by,
+)
 from unembed.adaptation.text_features import TextFeatures, text_features
 from unembed.adaptation.tuned_map import MOST_ASIDE, fit_map
 from unembed.encoders import load_encoder
@@ -38,9 +45,9 @@ from unembed.model.bundled import BUNDLED as BUNDLED_FOLDER
 from unembed.model.card import adapter_card
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import CARD, WEIGHTS
+from unembed.model.ridge import fit_ridge
 
 PAIRS = 5000
-LEAST_TOKENS = 3
 
 
 def adapt(
@@ -67,15 +74,23 @@ def adapt(
     >>> unembed.Inverter(model).invert(vectors[0]).text
 
     `encoder` is a name, a folder, a hub id or an `Encoder`; `texts` a file of sentences, of which `pairs` are
-    drawn and embedded, by default of the sentences that come with the package. Whoever has pairs and cannot
-    call the encoder gives them as `pairs_from`: JSON lines or Parquet with a text and a vector in each
-    record, or the address of a vector store, of which `pairs` are drawn (`encoder` is then only a name).
+    drawn and embedded, by default of the sentences that come with the package. With no pairs at all
+    (`pairs=0`) nothing is embedded: every guided search then makes a map of what it embeds. Whoever has
+    pairs and cannot call the encoder gives them as `pairs_from`: JSON lines or Parquet with a text and a
+    vector in each record, or the address of a vector store, of which `pairs` are drawn (`encoder` is then
+    only a name).
     `base` is the model to adapt, by default the bundled one; `base_encoder` stands in for the encoder that
     it was trained for. `minutes` of fine-tuning follow, and are kept where they find more words of pairs set
     aside.
     Called again after an interruption, it goes on with the texts that are not embedded yet.
     """
-    check_count(pairs)
+    if pairs:
+        check_count(pairs)
+    elif texts is not None or pairs_from is not None or minutes:
+        raise UsageError(
+            "With --pairs 0 there is nothing to fit: texts, pairs and minutes mean nothing.",
+            hint="Leave them out, or raise --pairs.",
+        )
     tell = announce or (lambda text: None)
     output = Path(output)
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
@@ -83,37 +98,61 @@ def adapt(
         raise UsageError("The base is an adapter itself.", hint="Adapt the model that it was made of.")
     if minutes:
         check_trainable(model, pairs, minutes)  # before anything is embedded
-    fits = _fits(model)
+    fits = writable_by(model)
+    name = BUNDLED if base is None else str(base)
     if pairs_from is not None:
         fields = {"text_field": text_field, "vector_field": vector_field}
         some = read_pairs(pairs_from, pairs, fits, **fields, seed=seed, quiet=quiet)
         info = _described(encoder, some)
     else:
-        if encoder is None:
-            raise UsageError(
-                "An adapter is fitted on pairs of texts and vectors.",
-                hint="Give an encoder to embed texts with, or pairs: --pairs-from FILE|STORE",
-            )
-        if isinstance(encoder, str):
-            encoder = load_encoder(encoder, device=device, trust_remote_code=trust_remote_code)
-        if encoder.info.digest == model.config.encoder.digest:
-            raise UsageError(
-                f"The base was trained for '{encoder.info.name}' itself: there is nothing to adapt.",
-                hint="Use the base, or give another encoder.",
-            )
+        encoder = _loaded(encoder, model, device, trust_remote_code)
+        if not pairs:
+            return _write(output, model, *without_pairs(model, encoder.info, name=name), tell)
         chosen = _texts(texts, pairs, output / "pairs" / "texts", fits, seed=seed, quiet=quiet)
         tell(f"Embedding {len(chosen):,} texts with {encoder.info.name}.")
         some = embed_pairs(chosen, encoder, output / "pairs", quiet=quiet)
         info = encoder.info
     native = base_encoder or load_encoder(model.config.encoder.name)
-    name = BUNDLED if base is None else str(base)
     config, weights = fit_adapter(
         model, native, some, info, name=name, minutes=minutes, seed=seed, quiet=quiet
     )
+    return _write(output, model, config, weights, tell)
+
+
+def _loaded(
+    encoder: str | Encoder | None, base: Checkpoint, device: str | None, trust_remote_code: bool
+) -> Encoder:
+    """The encoder to adapt to."""
+    if encoder is None:
+        raise UsageError(
+            "An adapter is fitted on pairs of texts and vectors.",
+            hint="Give an encoder to embed texts with, or pairs: --pairs-from FILE|STORE",
+        )
+    if isinstance(encoder, str):
+        encoder = load_encoder(encoder, device=device, trust_remote_code=trust_remote_code)
+    if encoder.info.digest == base.config.encoder.digest:
+        raise UsageError(
+            f"The base was trained for '{encoder.info.name}' itself: there is nothing to adapt.",
+            hint="Use the base, or give another encoder.",
+        )
+    return encoder
+
+
+def _write(
+    output: Path,
+    base: Checkpoint,
+    config: AdapterConfig,
+    weights: AdapterWeights,
+    tell: Callable[[str], None],
+) -> AdaptedCheckpoint:
+    """Write the folder, say what is in it, and read it back."""
     _drop_stale_card(output)
-    AdaptedCheckpoint(model, config, weights).save_pretrained(output)
-    explained = config.fit["explained"]
-    tell(f"{len(some.texts):,} pairs explain {explained:.0%} of what the base reads.")
+    AdaptedCheckpoint(base, config, weights).save_pretrained(output)
+    if config.has_map:
+        pairs, explained = config.fit["pairs"], config.fit["explained"]
+        tell(f"{pairs:,} pairs explain {explained:.0%} of what the base reads.")
+    else:
+        tell("Without pairs it has no map yet: a guided search makes one, with calls of the encoder.")
     if config.fine_tuning is not None:
         tell(_told(config.fine_tuning))
     tell(f"The adapter is in {output}.")
@@ -124,10 +163,12 @@ def estimate(
     texts: str | Path | None, pairs: int = PAIRS, base: str | Path | None = None, *, seed: int = 0
 ) -> dict[str, int]:
     """What `adapt` would embed: how many texts, and about how many tokens, as the base counts them."""
+    if not pairs:
+        return {"texts": 0, "tokens": 0}
     check_count(pairs)
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
     with tempfile.TemporaryDirectory() as temporary:
-        chosen = _texts(texts, pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True)
+        chosen = _texts(texts, pairs, Path(temporary) / "texts", writable_by(model), seed=seed, quiet=True)
     found = model.tokenizer.encode_batch(chosen, add_special_tokens=False)
     return {"texts": len(chosen), "tokens": sum(len(one.ids) for one in found)}
 
@@ -161,6 +202,16 @@ def fit_adapter(
         seed=seed,
         quiet=quiet,
     )
+
+
+def without_pairs(
+    base: Checkpoint, encoder: EncoderInfo, *, name: str = BUNDLED
+) -> tuple[AdapterConfig, AdapterWeights]:
+    """The adapter for an encoder of which no vector is known: it has no map, a search makes one."""
+    described = Base(name=name, digest=base.config.digests.get(WEIGHTS, ""))
+    config = AdapterConfig(base=described, encoder=encoder, vector_norm=(1.0, 0.0), fit={"pairs": 0})
+    standard_dim = base.config.denoiser.standard_dim
+    return config, AdapterWeights.without_pairs(encoder.dimension, standard_dim)
 
 
 def fit_on_features(
@@ -229,17 +280,6 @@ def _texts(
     if source is None:
         return default_texts(count, fits)
     return choose_texts(str(source), count, folder, fits, seed=seed, quiet=quiet)
-
-
-def _fits(base: Checkpoint) -> Fits:
-    """Whether texts are of lengths that the base can write."""
-    longest = base.config.denoiser.max_length
-
-    def fits(texts: Sequence[str]) -> list[bool]:
-        found = base.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [LEAST_TOKENS <= len(one.ids) <= longest for one in found]
-
-    return fits
 
 
 def _drop_stale_card(folder: Path) -> None:

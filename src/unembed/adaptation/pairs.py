@@ -17,6 +17,7 @@ from unembed.data.sources import parse_source
 from unembed.encoders.base import Encoder
 from unembed.encoders.saved_vectors import embed_saved
 from unembed.errors import DataError, UsageError
+from unembed.model.checkpoint import Checkpoint
 from unembed.progress import progress_bar
 from unembed.storage import digest_json
 from unembed.stores.registry import is_store_address, open_store
@@ -25,6 +26,7 @@ from unembed.vectors.files import open_vectors
 
 SPARE = 4  # times as many texts are collected as are wanted: some are too long
 LEAST = 50  # pairs; fewer fit nothing
+LEAST_TOKENS = 3  # of a text
 TEXT_FIELD = "text"  # of a record, unless another is named
 
 Fits = Callable[[Sequence[str]], list[bool]]  # which texts the model can write
@@ -38,12 +40,23 @@ class Pairs(NamedTuple):
     digest: str
 
 
+def writable_by(base: Checkpoint) -> Fits:
+    """Whether texts are of lengths that the base can write."""
+    longest = base.config.denoiser.max_length
+
+    def fits(texts: Sequence[str]) -> list[bool]:
+        found = base.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [LEAST_TOKENS <= len(one.ids) <= longest for one in found]
+
+    return fits
+
+
 def check_count(count: int) -> None:
     """Whether so many pairs can fit anything."""
     if count < LEAST:
         raise UsageError(
             f"An adapter cannot be fitted on {count} pairs: {LEAST} are the least.",
-            hint="A guided search too needs a map to start from. With the texts of the package: --pairs 1000",
+            hint="With the texts of the package: --pairs 1000. Without any: --pairs 0, for guided searches.",
         )
 
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unembed.adaptation.ridge import Ridge, RidgePath
 from unembed.model.checkpoint import Checkpoint
+from unembed.model.ridge import Ridge, RidgePath
 
-ENERGY = 0.8  # of the mapped vectors, relative to the base's own, where there is too little to choose by
+ENERGY = 1.3  # of the mapped vectors, relative to the base's own, where there is too little to choose by
 LEAST_PAIRS = 500  # to choose by
 SET_ASIDE = 0.1  # of the pairs
 MOST_ASIDE = 500
@@ -51,7 +51,8 @@ def fit_map(
     whole = RidgePath(x, y)
     least = whole.best()
     if base.denoiser.lexical is None or len(x) < LEAST_PAIRS:
-        return TunedMap(least, loudness(least, x, y, ENERGY), ENERGY, None)
+        # So few rows are predicted far better than others: only what each is without itself says how loud.
+        return TunedMap(least, _gain(whole.left_out(least.strength), least.shift, y, ENERGY), ENERGY, None)
     aside = aside_of(len(x), most_aside)
     part = RidgePath(x[:-aside], y[:-aside])
     words = words_of(base, texts[-aside:])
@@ -82,8 +83,11 @@ def refit(tuned: TunedMap, x: Tensor, y: Tensor) -> TunedMap:
 
 def loudness(ridge: Ridge, x: Tensor, y: Tensor, energy: float) -> float:
     """The gain with which the mapped vectors have `energy` times the energy of y; never below one."""
-    ratio = _energy(y - ridge.shift) / max(_energy(ridge(x) - ridge.shift), 1e-12)
-    return max(1.0, math.sqrt(energy * ratio))
+    return _gain(ridge(x), ridge.shift, y, energy)
+
+
+def _gain(mapped: Tensor, shift: Tensor, y: Tensor, energy: float) -> float:
+    return max(1.0, math.sqrt(energy * _energy(y - shift) / max(_energy(mapped - shift), 1e-12)))
 
 
 def _energy(vectors: Tensor) -> float:

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.adaptation.fit_adapter import LEAST_TOKENS, fit_adapter
-from unembed.adaptation.pairs import LEAST, Pairs
+from unembed.adaptation.fit_adapter import fit_adapter
+from unembed.adaptation.pairs import LEAST, LEAST_TOKENS, Pairs
 from unembed.audit.case import Case
 from unembed.decode.result import Inversion
 from unembed.encoders.base import EncoderInfo

@@ -66,6 +66,7 @@ def open_audit(address: str, config: AuditConfig, *, trust_remote_code: bool = F
     store = open_store(address, vector=config.vector, text_field=config.text_field, timeout=config.timeout)
     try:
         base = Inverter.from_pretrained(config.model, trust_remote_code=trust_remote_code)
+        base.checkpoint.check_map()  # whoever has the vectors alone attacks first
     except BaseException:
         store.close()
         raise

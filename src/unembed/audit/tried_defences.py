@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unembed.adaptation.fit_adapter import LEAST_TOKENS
-from unembed.adaptation.pairs import LEAST
+from unembed.adaptation.pairs import LEAST, LEAST_TOKENS
 from unembed.audit.audit_report import DefenceRow, Defences
 from unembed.audit.case import Case
 from unembed.evaluation.config import EvaluateConfig

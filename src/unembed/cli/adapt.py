@@ -15,6 +15,7 @@ Examples:
   unembed adapt --encoder mpnet -o models/mpnet
   unembed adapt --encoder mpnet --texts sentences.txt -o models/mpnet
   unembed adapt --encoder mpnet --minutes 3 -o models/mpnet
+  unembed adapt --encoder mpnet --pairs 0 -o models/mpnet-0
   unembed adapt --encoder openai:text-embedding-3-small --texts sentences.txt --dry-run
   unembed adapt --encoder text-embedding-3-small --pairs-from pairs.parquet -o models/mine
   unembed adapt --encoder unknown --pairs-from chroma:./chroma#notes -o models/notes
@@ -38,7 +39,7 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(min=0),
     default=5000,
     show_default=True,
-    help="Texts to fit on, at least 50.",
+    help="Texts to fit on, at least 50. 0: none are embedded now; every guided search fits a map by itself.",
 )
 @click.option(
     "--pairs-from",
@@ -92,7 +93,8 @@ def command(
     if as_json:
         print_json({"folder": str(output), **model.adapter.model_dump(mode="json", exclude={"digests"})})
         return
-    say(f'Try it: unembed invert --model {output} "a sentence of your own"')
+    how = "" if model.has_map else " --strategy guided"
+    say(f'Try it: unembed invert --model {output}{how} "a sentence of your own"')
 
 
 def _dry_run(found: dict[str, int], encoder: str | None, as_json: bool) -> None:

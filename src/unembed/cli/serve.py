@@ -156,6 +156,7 @@ def _load(models: tuple[str, ...], device: str, *, trust_remote_code: bool) -> d
         if name in loaded:
             raise UsageError(f"Two models are called '{name}'.", hint="Name them: --model NAME=MODEL.")
         loaded[name] = Inverter.from_pretrained(location, device=device, trust_remote_code=trust_remote_code)
+        loaded[name].checkpoint.check_map()  # clients invert by the vectors alone
     return loaded
 
 

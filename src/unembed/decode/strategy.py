@@ -6,7 +6,7 @@ A new strategy is a file that implements `Strategy` and one line in `unembed/str
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
@@ -25,6 +25,14 @@ from unembed.model.checkpoint import Checkpoint
 from unembed.model.trigrams import Phrases
 
 
+@dataclass(frozen=True)
+class KnownPairs:
+    """Texts and their vectors by the encoder that judges."""
+
+    texts: Sequence[str]
+    vectors: NDArray[np.float32]  # [n, D]
+
+
 @dataclass
 class InversionRun:
     """One call of `Inverter.stream`: what strategies work with, and what they remember between batches."""
@@ -35,6 +43,9 @@ class InversionRun:
     encoder: Encoder | None = None  # judges texts, where the strategy needs one
     surrogate: Encoder | None = None  # of the encoder: ranks texts without a call of it
     phrases: Phrases | None = None
+    base_encoder: Callable[[], Encoder] | None = None  # of an adapter's base, loaded when it is needed
+    known: KnownPairs | None = None  # texts of which it has vectors by the encoder already
+    spent: int = 0  # encoder calls that each vector has to its account before it is searched for
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
     rows: Sequence[int] = ()  # which vectors of the stream the current batch holds
     beginnings: Sequence[Entries] | None = None  # how the current batch's texts begin, where that is known

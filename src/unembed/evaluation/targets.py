@@ -12,6 +12,7 @@ from unembed.encoders.base import Encoder
 from unembed.errors import DataError, UsageError
 from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.samples import Samples, draw_samples
+from unembed.evaluation.variants import GUIDED
 from unembed.inverter import Inverter
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import CONFIG, WEIGHTS
@@ -103,6 +104,11 @@ def load_target(
             f"The model '{label}' inverts vectors of {trained.name} ({trained.digest[:12]}), but "
             f"{spec.data} holds vectors of {made.name} ({made.digest[:12]}).",
             hint=f"Prepare the texts with --encoder {trained.name}, or evaluate a model for {made.name}.",
+        )
+    if not checkpoint.has_map and (config.floors or config.strategy != GUIDED or 0 in config.encoder_calls):
+        raise UsageError(
+            f"'{label}' was made without pairs and has no map yet: only guided searches can be measured.",
+            hint="Add --strategy guided --encoder-calls 200,500 --no-floors; or give it pairs: unembed adapt",
         )
     if config.known_length and checkpoint.config.denoiser.length == "fixed":
         raise UsageError(

@@ -77,6 +77,11 @@ class AdaptedCheckpoint(Checkpoint):
         self.stored_as = base.stored_as
 
     @property
+    def has_map(self) -> bool:
+        """Whether the adapter was fitted: one without pairs is, by every search anew."""
+        return self.adapter.has_map
+
+    @property
     def has_surrogate(self) -> bool:
         """Whether the base has one and the adapter its last layer."""
         return self.weights.project is not None and self.base.has_surrogate

@@ -89,6 +89,11 @@ class AdapterConfig(BaseModel):
     licence: str | None = Field(None, description="What its maker publishes it under. None: unknown.")
     digests: dict[str, str] = Field(default_factory=dict, description="sha256 of each other file.")
 
+    @property
+    def has_map(self) -> bool:
+        """Whether it was fitted on anything; if not, a search fits it on what it embeds."""
+        return self.fit.get("pairs") != 0
+
 
 class AdapterWeights(BaseModel):
     """`standardised = (e - mean) matrix + shift`; the surrogate's vector is `hidden project^T + bias`."""
@@ -100,6 +105,12 @@ class AdapterWeights(BaseModel):
     shift: Tensor  # [native_dim]
     project: Tensor | None = None  # [vector_dim, the surrogate's width]
     bias: Tensor | None = None  # [vector_dim]
+
+    @classmethod
+    def without_pairs(cls, dimension: int, native_dim: int) -> AdapterWeights:
+        """What is known of an encoder without a pair: every vector is read as the mean one."""
+        zeros = torch.zeros(native_dim)
+        return cls(mean=torch.zeros(dimension), matrix=torch.zeros(dimension, native_dim), shift=zeros)
 
     def tensors(self) -> dict[str, Tensor]:
         found = {name: getattr(self, name) for name in type(self).model_fields}

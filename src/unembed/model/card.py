@@ -92,12 +92,12 @@ tags:
 # An adapter for {encoder}
 
 Lets an inverter that learnt from another encoder's vectors read those of `{encoder}` ({dimension}
-dimensions): a linear map in front of it, fitted on {pairs:,} texts and their vectors.
+dimensions): {fitted}
 
 ```python
 from unembed import Inverter
 
-Inverter.from_pretrained("PATH OR HUB ID").invert(vectors)
+Inverter.from_pretrained("PATH OR HUB ID").invert(vectors{how})
 ```
 
 | | |
@@ -117,6 +117,11 @@ encoder. What the base cannot write (its vocabulary, its length, capital letters
 It is published so that people can measure how much the vectors they are responsible for give away. Treat
 stored embeddings like the text that they were made of.
 """
+
+
+_FITTED = "a linear map in front of it, fitted on {pairs:,} texts and their vectors."
+_UNFITTED = """a linear map in front of it, which is not fitted yet. Every guided search fits it anew, on
+texts that it embeds; without the encoder it reads nothing."""
 
 
 def adapter_card(config: AdapterConfig, more: str = "") -> str:
@@ -139,7 +144,8 @@ def adapter_card(config: AdapterConfig, more: str = "") -> str:
         encoder_licence=config.encoder.licence,
         base=config.base.name,
         base_digest=config.base.digest,
-        pairs=config.fit.get("pairs", 0),
+        fitted=_FITTED.format(pairs=config.fit.get("pairs", 0)) if config.has_map else _UNFITTED,
+        how="" if config.has_map else ', strategy="guided"',
         explained=config.fit.get("explained", 0.0),
         tuned=tuned,
         more=f"\n{more}\n" if more else "",

@@ -117,6 +117,26 @@ class Checkpoint:
         """The surrogate of its encoder that came with the model, on the denoiser's device."""
         return self.parts.surrogate(str(next(self.denoiser.parameters()).device))
 
+    @property
+    def has_map(self) -> bool:
+        """Whether it can read vectors as it is: not before an adapter without pairs was fitted."""
+        return True
+
+    def check_map(self) -> None:
+        """Raise an error where it has none."""
+        if not self.has_map:
+            raise UsageError(
+                f"This adapter for '{self.config.encoder.name}' was made without pairs: it has no map yet.",
+                hint="A guided search makes one, with calls of the encoder (--strategy guided); or fit one "
+                "now: unembed adapt --pairs 1000",
+            )
+
+    def reading_standardised(self) -> Checkpoint:
+        """The same model, given standardised vectors instead of its encoder's."""
+        denoiser = self.denoiser.reading_standardised()
+        config = self.config.model_copy(update={"denoiser": denoiser.config})
+        return Checkpoint(denoiser, self.vocabulary, self.tokenizer, config, self.parts)
+
     def texts(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """The model's entries as texts, written as the texts of the data are."""
         return read_back(self.tokenizer, [self.vocabulary.decode(entries) for entries in sequences])

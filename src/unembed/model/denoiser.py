@@ -7,6 +7,7 @@ is the three in a row. What makes them faster is in `fast/`.
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -153,6 +154,18 @@ class Denoiser(nn.Module):
         """What condition and heads read: the vectors standardised.  # [B, vector_dim]"""
         out: Tensor = self.standardise(vectors)
         return out.to(self.dtype)
+
+    def reading_standardised(self) -> Denoiser:
+        """The same blocks, given what `read` makes of vectors instead of vectors; nothing is copied.
+
+        A search that refits an adapter's map has another map for every target.
+        """
+        out = copy.copy(self)
+        out._modules = dict(self._modules)
+        out.standardise = nn.Identity()  # type: ignore[assignment]
+        dim = self.config.standard_dim
+        out.config = self.config.model_copy(update={"vector_dim": dim, "native_dim": None})
+        return out
 
     @property
     def dtype(self) -> torch.dtype:

@@ -14,19 +14,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from unembed.decode.noise import vector_seeds
 from unembed.decode.score import score_texts
 from unembed.encoders.base import Encoder, WhiteBox
 from unembed.errors import UsageError
+from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.trigrams import Phrases
+from unembed.search.base_reading import BaseReading
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.candidate_reader import CandidateReader
 from unembed.search.edits import Entries
 from unembed.search.error_model import GPErrorModel, unit
 from unembed.search.form_variants import FORM, FormVariants
+from unembed.search.fresh_inversions import FreshInversions
 from unembed.search.gradient import Substitutions
+from unembed.search.local_map import LocalMap
 from unembed.search.neighbourhood import Neighbourhood
 from unembed.search.objective import Objective
 from unembed.search.prefilter import SurrogatePrefilter
@@ -68,10 +73,21 @@ class GuidedSearch:
         surrogate: Encoder | None = None,
         phrases: Phrases | None = None,
         writer: Writer | None = None,
+        base: BaseReading | None = None,
+        first: InvertConfig | None = None,
+        spent: int = 0,
     ) -> None:
-        self.checkpoint, self.encoder, self.settings = checkpoint, encoder, settings
-        self.seed, self.lengths = seed, lengths
+        """base: what an adapter's map is refitted with, and first: how the targets are then decoded again.
+
+        spent: encoder calls that each target has to its account already.
+        """
+        self.encoder, self.settings = encoder, settings
+        self.seed, self.lengths, self.spent = seed, lengths, spent
         self.interrupted = False
+        self._base = base
+        if base is not None:  # each target has a map of its own in front of the blocks
+            checkpoint = checkpoint.reading_standardised()
+        self.checkpoint = checkpoint
         by_surrogate = encoder.info.digest != checkpoint.config.encoder.digest
         self._objective = Objective.of(settings, by_surrogate=by_surrogate, trigrams=phrases is not None)
         self._prefilter: SurrogatePrefilter | None = None
@@ -84,6 +100,7 @@ class GuidedSearch:
             Neighbourhood(checkpoint, settings, self._prefilter, phrases, writer),
             _substitutions(checkpoint, encoder) if settings.gradient else None,
             None if writer is None else FormVariants(checkpoint, writer),
+            None if base is None or first is None else FreshInversions(checkpoint, first),
             batch=batch,
         )
 
@@ -99,7 +116,7 @@ class GuidedSearch:
         began = time.monotonic()
         try:
             first = [
-                [Proposal(entries, state.target, "start") for entries in start]
+                [Proposal(entries, state.aim, "start") for entries in start]
                 for state, start in zip(states, starts, strict=True)
             ]
             self._try(states, first)
@@ -118,6 +135,10 @@ class GuidedSearch:
         fixed = int(self.checkpoint.vocabulary.fixed_length)
         max_length = self.checkpoint.config.denoiser.max_length - fixed
         seeds = vector_seeds(vectors, self.seed).tolist()  # [n]
+        base = self._base
+        known = None
+        if base is not None and base.known is not None:
+            known = unit(base.known.vectors), base.of_texts(base.known.texts)
         return [
             SearchState(
                 target,
@@ -127,9 +148,19 @@ class GuidedSearch:
                 length=None if self.lengths is None else self.lengths[row],
                 max_length=max_length,
                 error_model=None if self._prefilter is None else GPErrorModel(target),
+                local_map=self._local_map(target, known),
+                spent=self.spent,
             )
             for row, (target, seed) in enumerate(zip(unit(vectors), seeds, strict=True))
         ]
+
+    def _local_map(self, target: Floats, known: tuple[Floats, Tensor] | None) -> LocalMap | None:
+        if self._base is None:
+            return None
+        out = LocalMap(target, self._base.by_adapter, self._base.by_regression)
+        if known is not None:
+            out.learn(*known)
+        return out
 
     def _going(self, states: Sequence[SearchState], observe: Observer | None) -> list[SearchState]:
         wanted = observe(states) if observe is not None else None
@@ -185,9 +216,12 @@ class GuidedSearch:
         """Call the encoder once for all texts, and learn where the surrogate was wrong."""
         texts = [text for some in candidates for text in some.pool.texts]
         vectors = unit(self.encoder.encode(texts)) if texts else np.zeros((0, 1), np.float32)  # [m, D]
+        by_base = self._base.of_texts(texts) if self._base is not None and texts else None  # [m, native_dim]
         out, first = [], 0
         for state, (proposals, pool) in zip(states, candidates, strict=True):
             own = vectors[first : first + len(pool)]  # [k, D]
+            if state.local_map is not None and by_base is not None and len(pool):
+                state.local_map.learn(own, by_base[first : first + len(pool)])
             first += len(pool)
             if state.error_model is not None and pool.by_surrogate is not None and len(pool):
                 # The surrogate reads all forms of a text alike: the usual one is the one to learn from.
@@ -239,7 +273,7 @@ class GuidedSearch:
         scores = score_texts(
             self.checkpoint,
             [one.entries for _, one in asked],
-            np.stack([state.target for state, _ in asked]),
+            np.stack([state.aim for state, _ in asked]),
             length_known=self.lengths is not None,
             passes=SCORING,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -18,10 +19,13 @@ from unembed.decode.score import score_texts
 from unembed.decode.strategy import InversionRun
 from unembed.encoders.base import Encoder
 from unembed.encoders.written_differences import written_differences
-from unembed.errors import MismatchError
+from unembed.errors import MismatchError, UsageError
 from unembed.invert_config import InvertConfig
+from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import SURROGATE
+from unembed.search.base_reading import BaseReading
+from unembed.search.fresh_inversions import as_entries
 from unembed.search.guided_search import GuidedSearch
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
@@ -59,7 +63,7 @@ class Guided:
         )
         plain = invert_batch(checkpoint, vectors, lengths, decoder, first)
         texts = [[found.tokens, *(one.tokens for one in found.alternatives)] for found in plain]
-        starts = [[_entries(checkpoint, tokens) for tokens in some] for some in texts]
+        starts = [[as_entries(checkpoint, tokens) for tokens in some] for some in texts]
         search = GuidedSearch(
             checkpoint,
             run.encoder,
@@ -70,6 +74,9 @@ class Guided:
             surrogate=run.surrogate,
             phrases=run.phrases,
             writer=make_writer(checkpoint, run.encoder) if settings.forms else None,
+            base=_base_reading(run, settings),
+            first=first,
+            spent=run.spent,
         )
         observe = run.batch_observer
         tell = None if observe is None else _state_observer(checkpoint, observe)
@@ -81,6 +88,18 @@ class Guided:
             _result(checkpoint, vector, found, state, settings, config)
             for vector, found, state in zip(vectors, plain, states, strict=True)
         ]
+
+    def check_first_texts(self) -> None:
+        """Raise an error unless the budget leaves something to search with when there is a map."""
+        settings = self.settings
+        least = min([settings.max_encoder_calls, *settings.report_at])
+        if least <= settings.first_texts:
+            raise UsageError(
+                f"An adapter without pairs embeds {settings.first_texts} texts before it searches; {least} "
+                "encoder calls are too few.",
+                hint=f"Allow more than {settings.first_texts} (--max-encoder-calls), or lower the option "
+                "first_texts.",
+            )
 
     def _within_time(self, run: InversionRun) -> GuidedSettings | None:
         """The settings with what is left of the deadline; None where no search is to be made."""
@@ -151,8 +170,13 @@ def check_guide(encoder: Encoder, checkpoint: Checkpoint) -> None:
         )
 
 
-def _entries(checkpoint: Checkpoint, tokens: Sequence[int]) -> tuple[int, ...]:
-    return tuple(checkpoint.vocabulary.encode(np.array(tokens, dtype=np.int64)).tolist())
+def _base_reading(run: InversionRun, settings: GuidedSettings) -> BaseReading | None:
+    """What an adapter's map is refitted with; None where it is not, and for a model without one."""
+    if not isinstance(run.checkpoint, AdaptedCheckpoint) or run.base_encoder is None:
+        return None
+    if run.checkpoint.adapter.fit.get("pairs", math.inf) >= settings.refit_below:
+        return None
+    return BaseReading(run.base_encoder(), run.checkpoint, run.known)
 
 
 def _result(

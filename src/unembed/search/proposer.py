@@ -13,6 +13,7 @@ from unembed.decode.noise import combine
 from unembed.model.checkpoint import Checkpoint
 from unembed.search.edits import EDITS, Entries
 from unembed.search.form_variants import FORM, FormVariants
+from unembed.search.fresh_inversions import FRESH, FreshInversions
 from unembed.search.gradient import Substitutions
 from unembed.search.merge import MERGED, merges
 from unembed.search.neighbourhood import Neighbourhood
@@ -54,17 +55,20 @@ class Proposer:
         neighbourhood: Neighbourhood,
         substitutions: Substitutions | None,
         variants: FormVariants | None = None,
+        fresh: FreshInversions | None = None,
         *,
         batch: int,
     ) -> None:
         self._checkpoint, self._settings, self._batch = checkpoint, settings, batch
         self._neighbourhood, self._substitutions, self._variants = neighbourhood, substitutions, variants
+        self._fresh_inversions = fresh
 
     def propose(self, states: Sequence[SearchState], number: int) -> list[list[Proposal]]:
         """The proposals of each state in this round: no masks are left in them."""
         edited = [self._edits(state) for state in states]
         out = [self._forms(state) + self._merged(state) for state in states]
         for more in (
+            self._fresh(states, number),
             self._by_gradient(states),
             self._neighbours(states),
             self._refill(states, edited, number),
@@ -92,13 +96,12 @@ class Proposer:
         if self._settings.overshoot and state.random.random() < 0.5:
             aim = self._beyond(state, parent)
             return Proposal(entries, aim, f"{name}+", parent.text, form=parent.form)
-        return Proposal(entries, state.target, name, parent.text, form=parent.form)
+        return Proposal(entries, state.aim, name, parent.text, form=parent.form)
 
     def _beyond(self, state: SearchState, parent: Hypothesis) -> Floats:
         """Beyond the target, away from the text's own vector: it stresses what the text lacks.  # [D]"""
         aim = state.target + self._settings.overshoot * (state.target - parent.vector)
-        out: Floats = (aim / np.linalg.norm(aim)).astype(np.float32)
-        return out
+        return state.aim_at((aim / np.linalg.norm(aim)).astype(np.float32))
 
     def _refill(
         self, states: Sequence[SearchState], edited: Sequence[Sequence[Proposal]], number: int
@@ -132,14 +135,23 @@ class Proposer:
             return []
         found = [one for one in self._variants.untried(state) if state.allows(one.entries)]
         return [
-            Proposal(one.entries, state.target, FORM, best.text, chosen=True, form=one.form)
+            Proposal(one.entries, state.aim, FORM, best.text, chosen=True, form=one.form)
             for one in found[: self._settings.forms]
+        ]
+
+    def _fresh(self, states: Sequence[SearchState], number: int) -> list[list[Proposal]]:
+        """Inversions through the refitted maps, every few rounds."""
+        if self._fresh_inversions is None or number % self._settings.fresh_every:
+            return [[] for _ in states]
+        return [
+            [Proposal(entries, state.aim, FRESH) for entries in some if state.allows(entries)]
+            for state, some in zip(states, self._fresh_inversions.texts(states), strict=True)
         ]
 
     def _merged(self, state: SearchState) -> list[Proposal]:
         """For each text that came nearer by several edits: those of the last round, with all before them."""
         proposals = [
-            Proposal(entries, state.target, MERGED, parent, chosen=True, form=state.tried[parent].form)
+            Proposal(entries, state.aim, MERGED, parent, chosen=True, form=state.tried[parent].form)
             for parent, some in state.new_gains.items()
             for entries in merges(state.tried[parent].entries, [one.entries for one in some])
             if state.allows(entries)
@@ -165,11 +177,10 @@ class Proposer:
         for (row, parent), gradient in zip(asked, gradients, strict=True):
             state = states[row]
             if state.likely_words is None:
-                state.likely_words = self._substitutions.likely(state.target)
+                state.likely_words = self._substitutions.likely(state.aim)
             found = self._substitutions.best(parent, gradient, state.likely_words, self._settings.gradient)
             out[row] += [
-                Proposal(entries, state.target, "gradient", parent.text, form=parent.form)
-                for entries in found
+                Proposal(entries, state.aim, "gradient", parent.text, form=parent.form) for entries in found
             ]
         return out
 
@@ -185,7 +196,7 @@ class Proposer:
             []
             if parent is None
             else [
-                Proposal(entries, state.target, NEIGHBOUR, parent.text, chosen=True, form=parent.form)
+                Proposal(entries, state.aim, NEIGHBOUR, parent.text, chosen=True, form=parent.form)
                 for entries in state.take_neighbours(parent, self._settings.neighbours)
             ]
             for state, parent in zip(states, parents, strict=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.error_model import GPErrorModel
+from unembed.search.local_map import LocalMap
 from unembed.search.neighbour_pools import NeighbourPools
 from unembed.search.objective import LEAST_SCORE, Objective
 from unembed.search.settings import GuidedSettings
@@ -55,6 +56,8 @@ class SearchState:
     length: int | None = None  # tokens of the text, where the caller knows
     max_length: int | None = None  # tokens that a text may have
     error_model: GPErrorModel | None = None  # of the surrogate, around the target
+    local_map: LocalMap | None = None  # an adapter's, where it is refitted
+    spent: int = 0  # encoder calls before the search: for the pairs that its first map was fitted on
     # What was found.
     tried: dict[str, Hypothesis] = field(default_factory=dict)
     denoiser_scores: dict[str, float] = field(default_factory=dict)  # of texts that came near enough
@@ -72,6 +75,18 @@ class SearchState:
     gradients_asked: set[str] = field(default_factory=set)  # texts
     likely_words: NDArray[np.int64] | None = None  # entries that the lexical head expects
     _best_call: int = 0  # the call of the best text when the beam was last chosen
+
+    def __post_init__(self) -> None:
+        self.calls += self.spent
+
+    @property
+    def aim(self) -> NDArray[np.float32]:
+        """What the denoiser reads in place of the target."""
+        return self.aim_at(self.target)
+
+    def aim_at(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What the denoiser reads in place of a vector [D]: itself, or what a refitted map makes of it."""
+        return vector if self.local_map is None else self.local_map(vector[None])[0]
 
     @property
     def best(self) -> Hypothesis | None:

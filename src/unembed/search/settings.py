@@ -115,6 +115,21 @@ class GuidedSettings(BaseModel):
         ge=0,
         description="The denoiser's weight where a surrogate stands in for the encoder, beside trigrams too.",
     )
+    refit_below: int = Field(
+        100,
+        ge=0,
+        description="An adapter's map is refitted around each vector, by the texts that its search embeds, "
+        "where it was fitted on fewer pairs than this; 0: never.",
+    )
+    fresh_every: int = Field(
+        3, ge=1, description="Rounds until a vector is decoded again, where the map is refitted."
+    )
+    first_texts: int = Field(
+        50,
+        ge=20,
+        description="Texts of the package that are embedded first, once per run, where an adapter has no map "
+        "yet (unembed adapt --pairs 0): encoder calls of every vector's budget.",
+    )
     gradient: int = Field(
         0, ge=0, description="Substitutions per text of the beam by a white-box encoder's gradient."
     )

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unembed.adaptation.fit_adapter import LEAST_TOKENS
-from unembed.adaptation.pairs import LEAST
+from unembed.adaptation.pairs import LEAST, LEAST_TOKENS
 from unembed.data.normalise import text_keys
 from unembed.data.prepared import PreparedData
 from unembed.defences import Defence

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unembed.adaptation.ridge import fit_ridge
+from unembed.model.ridge import RidgePath, fit_ridge
 
 
 def pairs(n, p, q, noise, seed):
@@ -59,3 +59,38 @@ def test_fewer_rows_than_columns_and_constant_columns_are_no_problem():
     found = fit_ridge(x, y)
     assert bool(found.matrix.isfinite().all())
     assert found(x.float()).shape == (10, 2)
+
+
+@given(
+    repeats=st.lists(st.integers(1, 4), min_size=4, max_size=20),
+    p=st.integers(1, 30),
+    strength=st.floats(0.01, 10),
+    seed=st.integers(0, 99),
+)
+def test_a_row_of_weight_k_is_as_good_as_k_rows(repeats, p, strength, seed):
+    """Also where repeating rows makes them more than the columns: then another decomposition is taken."""
+    x, y = pairs(len(repeats), p, 3, 0.5, seed)
+    times = torch.tensor(repeats)
+    weighted = RidgePath(x, y, times.float()).at(strength)
+    rows = torch.arange(len(x)).repeat_interleave(times)
+    repeated = RidgePath(x[rows], y[rows]).at(strength)
+    assert torch.allclose(weighted.matrix, repeated.matrix, atol=1e-4)
+    assert torch.allclose(weighted.mean, repeated.mean, atol=1e-5)
+    assert torch.allclose(weighted(x.float()), repeated(x.float()), atol=1e-3)
+
+
+@given(n=st.integers(2, 20), p=st.integers(1, 30), seed=st.integers(0, 99))
+def test_a_row_of_next_to_no_weight_is_as_good_as_none(n, p, seed):
+    x, y = pairs(n + 1, p, 2, 0.5, seed)
+    weights = torch.ones(n + 1).double()
+    weights[-1] = 1e-9
+    found, without = RidgePath(x, y, weights).at(0.5), RidgePath(x[:-1], y[:-1]).at(0.5)
+    assert torch.allclose(found.matrix, without.matrix, atol=1e-4)
+    assert found.explained == pytest.approx(without.explained, abs=1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_rows_that_say_nothing_give_the_mean(n):
+    x, y = torch.ones(n, 5), torch.full((n, 3), 2.0)
+    found = fit_ridge(x, y)
+    assert torch.allclose(found(torch.randn(4, 5)), torch.full((4, 3), 2.0))
