@@ -83,7 +83,7 @@ def adapt(
         raise UsageError("The base is an adapter itself.", hint="Adapt the model that it was made of.")
     if minutes:
         check_trainable(model, pairs, minutes)  # before anything is embedded
-    fits = _fits(model)
+    fits = writable(model)
     if pairs_from is not None:
         fields = {"text_field": text_field, "vector_field": vector_field}
         some = read_pairs(pairs_from, pairs, fits, **fields, seed=seed, quiet=quiet)
@@ -112,8 +112,7 @@ def adapt(
     )
     _drop_stale_card(output)
     AdaptedCheckpoint(model, config, weights).save_pretrained(output)
-    explained = config.fit["explained"]
-    tell(f"{len(some.texts):,} pairs explain {explained:.0%} of what the base reads.")
+    tell(_fitted(config.fit))
     if config.fine_tuning is not None:
         tell(_told(config.fine_tuning))
     tell(f"The adapter is in {output}.")
@@ -127,7 +126,7 @@ def estimate(
     check_count(pairs)
     model: Checkpoint = Checkpoint.from_pretrained(BUNDLED_FOLDER if base is None else base)
     with tempfile.TemporaryDirectory() as temporary:
-        chosen = _texts(texts, pairs, Path(temporary) / "texts", _fits(model), seed=seed, quiet=True)
+        chosen = _texts(texts, pairs, Path(temporary) / "texts", writable(model), seed=seed, quiet=True)
     found = model.tokenizer.encode_batch(chosen, add_special_tokens=False)
     return {"texts": len(chosen), "tokens": sum(len(one.ids) for one in found)}
 
@@ -231,8 +230,8 @@ def _texts(
     return choose_texts(str(source), count, folder, fits, seed=seed, quiet=quiet)
 
 
-def _fits(base: Checkpoint) -> Fits:
-    """Whether texts are of lengths that the base can write."""
+def writable(base: Checkpoint) -> Fits:
+    """Which texts are of lengths that the base can write."""
     longest = base.config.denoiser.max_length
 
     def fits(texts: Sequence[str]) -> list[bool]:
@@ -253,6 +252,13 @@ def _drop_stale_card(folder: Path) -> None:
         return
     if card.read_text(encoding="utf-8") == adapter_card(before):
         card.unlink()
+
+
+def _fitted(fit: dict[str, Any]) -> str:
+    """What the closed form is worth. A map that is chosen by words may err more than the mean does."""
+    if fit["words"] is None:
+        return f"{fit['pairs']:,} pairs explain {fit['explained']:.0%} of what the base reads."
+    return f"{fit['pairs']:,} pairs: of those set aside, the map finds {fit['words']:.0%} of the words."
 
 
 def _told(found: FineTuning) -> str:
