@@ -11,27 +11,23 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 
 from unembed.evaluation.rows import ROWS_NAME, Row, read_rows
-from unembed.metrics.base import column
-from unembed.metrics.exact import ExactMatch, exact_match
-from unembed.metrics.figure import estimate
+from unembed.metrics.base import Pair
+from unembed.metrics.figure import measure
+from unembed.metrics.registry import make_metrics
 
-EQUAL: dict[str, Callable[[str, str], bool]] = {
-    "as_written": lambda target, recovered: target == recovered,
-    "ignoring_case": lambda target, recovered: target.lower() == recovered.lower(),
-    "exact_match": exact_match,
-}
+METRICS = make_metrics(("as_written", "ignoring_case", "exact_match"))
 
 
 def figures(rows: list[Row]) -> dict[str, object]:
     """The shares of one variant, its mean calls and its mean seconds where they were measured."""
     out: dict[str, object] = {"n": len(rows)}
-    for name, equal in EQUAL.items():
-        found = estimate(ExactMatch(), column([equal(row.target, row.recovered or "") for row in rows]))
-        out[name] = [found.value, found.low, found.high]
+    pairs = [Pair(row.target, row.recovered or "") for row in rows]
+    for metric in METRICS:
+        found = measure(metric, pairs)
+        out[metric.name] = [found.value, found.low, found.high]
     out["calls"] = sum(row.encoder_calls or 0 for row in rows) / len(rows)
     seconds = [row.seconds for row in rows if row.seconds is not None]
     out["seconds"] = sum(seconds) / len(seconds) if seconds else None

@@ -1,4 +1,4 @@
-"""The toy's vectors seen from another side, in more dimensions: an encoder for adapters."""
+"""Another encoder, a linear map away from the toy's: what an adapter can undo."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DIM, OTHER = 16, 24
 
 
 class Rotated(toy.ToyEncoder):
-    """Counts the texts that it embeds; `dies_at` so many, it is interrupted."""
+    """The toy's vectors seen from another side, in more dimensions."""
 
     def __init__(self, dies_at: int | None = None) -> None:
         super().__init__(dimension=DIM)

@@ -20,25 +20,7 @@ from unembed.errors import DataError, MismatchError, UsageError
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.model.adapter import ADAPTER, ADAPTER_WEIGHTS
 from unembed.model.bundled import BUNDLED
-from unembed.model.checkpoint import Checkpoint, CheckpointConfig
-from unembed.model.config import BlockConfig, DenoiserConfig
-from unembed.model.denoiser import Denoiser
-from unembed.model.vocabulary import Vocabulary
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Path:
-    tokenizer = toy.wordpiece()
-    vocabulary = Vocabulary.from_counts(np.ones(tokenizer.get_vocab_size(), dtype=np.int64))
-    config = DenoiserConfig(
-        vector_dim=DIM, vocabulary=len(vocabulary), max_length=12, layers=1, length="given", lexical_hidden=8,
-        block=BlockConfig(hidden=16, heads=2, ffn=16),
-    )  # fmt: skip
-    torch.manual_seed(0)
-    info = toy.ToyEncoder(dimension=DIM).info
-    described = CheckpointConfig(denoiser=config, encoder=info, vector_norm=(1.0, 0.0))
-    Checkpoint(Denoiser(config).eval(), vocabulary, tokenizer, described).save(tmp_path / "base")
-    return tmp_path / "base"
+from unembed.model.checkpoint import Checkpoint
 
 
 @pytest.fixture
@@ -53,7 +35,7 @@ def fit(base: Path, texts: Path, tmp_path: Path):
     def run(encoder=None, **more):
         native = toy.ToyEncoder(dimension=DIM)
         settings = {"texts": texts, "pairs": 400, "base": base, "base_encoder": native} | more
-        return adapt(encoder or Rotated(), tmp_path / "adapter", **settings)
+        return adapt(encoder or Rotated(), tmp_path / settings.pop("output", "adapter"), **settings)
 
     return run
 
@@ -68,6 +50,15 @@ def test_an_encoder_that_is_a_linear_map_away_is_read_as_the_bases_own(fit, base
     )
     read = model.denoiser.read(torch.from_numpy(Rotated().encode(new)))
     assert torch.allclose(read, own, atol=0.05)
+
+
+def test_where_words_chose_the_map_they_are_what_is_told(fit):
+    """The error of such a map says little: with few pairs and many dimensions it exceeds the mean's."""
+    told: list[str] = []
+    model = fit(pairs=550, announce=told.append)
+    assert f"550 pairs: of those set aside, the map finds {model.adapter.fit['words']:.0%}" in told[1]
+    fit(output="few", pairs=100, announce=told.append)
+    assert any("100 pairs explain 100% of" in line for line in told)
 
 
 def test_a_blurred_map_is_not_timid(fit):

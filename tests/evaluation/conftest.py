@@ -24,13 +24,20 @@ MakeModel = Callable[..., Path]
 def make_model(prepared: PreparedData, tmp_path: Path) -> MakeModel:
     """Save a toy model under a name; `step` is what its training claims."""
 
-    def make(name: str = "toy-model", *, seed: int = 0, length: str = "given", step: int = 100) -> Path:
-        train = prepared.split("train")
+    def make(
+        name: str = "toy-model",
+        *,
+        seed: int = 0,
+        length: str = "given",
+        step: int = 100,
+        data: PreparedData = prepared,
+    ) -> Path:
+        train = data.split("train")
         tokens = train.tokens(range(len(train)))
-        counts = np.bincount(tokens[tokens >= 0].ravel(), minlength=prepared.manifest.tokenizer.vocabulary)
+        counts = np.bincount(tokens[tokens >= 0].ravel(), minlength=data.manifest.tokenizer.vocabulary)
         vocabulary = Vocabulary.from_counts(counts, fixed_length=length == "fixed")
         config = DenoiserConfig(
-            vector_dim=prepared.manifest.encoder.dimension,
+            vector_dim=data.manifest.encoder.dimension,
             vocabulary=len(vocabulary),
             max_length=8,
             layers=1,
@@ -42,12 +49,12 @@ def make_model(prepared: PreparedData, tmp_path: Path) -> MakeModel:
         denoiser = Denoiser(config).eval()
         described = CheckpointConfig(
             denoiser=config,
-            encoder=prepared.manifest.encoder,
+            encoder=data.manifest.encoder,
             vector_norm=(1.0, 0.0),
-            training={"step": step, "data": [prepared.digest]},
+            training={"step": step, "data": [data.digest], "samples": 64 * step, "seconds": 120.0},
         )
         folder = tmp_path / name
-        Checkpoint(denoiser, vocabulary, prepared.tokenizer(), described).save_pretrained(folder)
+        Checkpoint(denoiser, vocabulary, data.tokenizer(), described).save_pretrained(folder)
         return folder
 
     return make

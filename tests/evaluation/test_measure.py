@@ -226,6 +226,27 @@ def test_models_and_checkpoints(bench: Bench, make_model: Any) -> None:
     assert table(report, "models").rows[0].facts["Steps"] == "100"
 
 
+def test_models_for_several_encoders(
+    bench: Bench, texts: Path, make_model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each model inverts the same texts' vectors by its own encoder: the paper's table 1."""
+    encoders = {"toy": bench.encoder, "wide": toy.ToyEncoder(dimension=24, name="wide")}
+    monkeypatch.setattr("unembed.evaluation.targets.load_encoder", lambda name, **_: encoders[name])
+    wide = tmp_path / "wide"
+    encoding = EncodeConfig(seq_len=8, validation_share=0.2, test_share=0.2)
+    other = make_model("other", data=encode(encoding, texts, wide, encoder=encoders["wide"]))
+    config = SMALL.model_copy(update={"floors": False})
+    models = [(bench.model, bench.prepared.folder), (other, wide)]
+    report = bench.run(config, models=models, encoder=None)
+    first, second = table(report, "models").rows
+    assert (first.facts["Encoder"], second.facts["Encoder"]) == ("toy", "wide")
+    assert (first.facts["Dim"], second.facts["Dim"]) == ("16", "24")
+    assert (first.facts["Samples"], first.facts["Minutes"]) == ("6,400", "2")
+    assert "cosine" in second.figures
+    assert any("each model's own encoder" in note for note in table(report, "models").notes)
+    assert not any("each model's own encoder" in note for note in table(report, "main").notes)
+
+
 def test_perplexity_has_the_originals_beside_it(bench: Bench) -> None:
     config = SMALL.model_copy(update={"perplexity": "words", "metrics": ("exact_match", "cosine")})
     report = bench.run(config, causal=WordModel())

@@ -18,7 +18,7 @@ def test_settings_are_those_of_a_training(file):
     assert config.lexical_hidden, "a setting of the file must arrive"
 
 
-@pytest.mark.parametrize("file", sorted(RECIPES.glob("*/run.sh")), ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", sorted(RECIPES.glob("*/*.sh")), ids=lambda file: file.parent.name)
 def test_a_script_parses_and_names_files_that_exist(file):
     subprocess.run(["bash", "-n", file], check=True)
     named = [word.strip('"').removeprefix("$here/") for word in file.read_text().split() if "$here/" in word]

@@ -8,10 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from unembed.invert_config import PrecisionChoice, Quality, Ranking
 from unembed.metrics.causal import DEFAULT as DEFAULT_LM
-from unembed.metrics.registry import METRICS, check_names
+from unembed.metrics.registry import METRICS, ON_REQUEST, check_names
 
-# Perplexity needs a language model; chrF is for scripts that have no spaces between words.
-DEFAULT_METRICS = tuple(name for name in METRICS if name not in ("chrf", "perplexity"))
+DEFAULT_METRICS = tuple(name for name in METRICS if name not in ON_REQUEST)
 
 
 class EvaluateConfig(BaseModel):

@@ -66,6 +66,7 @@ class Evaluation:
         self._victims: dict[str, Encoder] = {}  # by digest
         self._originals: dict[tuple[str, str], OriginalsOnce] = {}  # by digests of encoder and data
         self._metrics: dict[str, list[Metric]] = {}  # by the data's digest
+        self.trained: list[dict[str, str]] = []  # for tables only: rows do not depend on what is told of it
         self.described = [self._describe(number) for number in range(len(self.specs))]
 
     def target(self, number: int) -> Target:
@@ -78,6 +79,7 @@ class Evaluation:
 
     def _describe(self, number: int) -> dict[str, Any]:
         target = self.target(number)
+        self.trained.append(target.trained)
         guided = any(variant.guided for variant in self.plan.variants if variant.target == number)
         return target.describe(self.guide(target) if guided else None)
 

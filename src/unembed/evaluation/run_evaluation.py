@@ -66,7 +66,9 @@ def evaluate(
                 tell(f"Resuming {folder}: {len(log.rows):,} rows are there.")
             run.measure(log)
             figures = Figures(log.rows, run.metrics(run.target(0)), seed=config.seed)
-            report = summarise(config, run.plan, run.described, figures, about=run.identity)
+            report = summarise(
+                config, run.plan, run.described, figures, trained=run.trained, about=run.identity
+            )
         write_json(
             folder / MANIFEST_NAME,
             {**report.about, "rows": len(log.rows), "rows_sha256": digest_file(folder / ROWS_NAME)},

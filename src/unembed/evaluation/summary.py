@@ -24,10 +24,14 @@ def summarise(
     described: Sequence[dict[str, Any]],
     figures: Figures,
     *,
+    trained: Sequence[dict[str, str]],
     about: dict[str, Any],
 ) -> Report:
-    """The report of a run. `described` is what each target says of itself."""
-    targets = [TargetFacts(one["label"], _facts(one), one["step"]) for one in described]
+    """The report of a run. `described` is what each target says of itself, `trained` what of its training."""
+    targets = [
+        TargetFacts(one["label"], _facts(one) | more, one["step"])
+        for one, more in zip(described, trained, strict=True)
+    ]
     tables = Tables(plan, figures, targets, _notes(config, described)).all(lengths=config.lengths)
     base, guide = described[0], about.get("guide")
     return Report(

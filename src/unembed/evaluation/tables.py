@@ -18,6 +18,7 @@ MOST_PANELS = 4
 MOST_BINS = 10
 
 # Figures that others published, with the conditions they hold under, and where they stand.
+_OWN = "Vectors and cosine are those of each model's own encoder, tokens those of its own tokenizer."
 _OTHERS = "Another encoder, other texts and another model than here: a reference, not a comparison."
 
 # The search for a text whose vector comes nearer is Vec2Text's idea (Morris et al., 2023, arXiv:2310.06816).
@@ -101,7 +102,10 @@ class Tables:
         for variant in variants if several else variants[:1]:
             suffix = f", {self.targets[variant.target].label}" if several else ""
             rows += self._floors(variant.target, suffix)
-        return self._table(name, title, axis, rows)
+        table = self._table(name, title, axis, rows)
+        if len({self.targets[variant.target].facts.get("Encoder") for variant in variants}) > 1:
+            table = table.model_copy(update={"notes": (*table.notes, _OWN)})
+        return table
 
     def _checkpoints(self) -> Table:
         variants = self.plan.checkpoints

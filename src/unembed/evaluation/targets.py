@@ -14,10 +14,13 @@ from unembed.evaluation.config import EvaluateConfig
 from unembed.evaluation.samples import Samples, draw_samples
 from unembed.evaluation.variants import GUIDED
 from unembed.inverter import Inverter
+from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.parts import CONFIG, WEIGHTS
 from unembed.storage import read_json
 from unembed.vectors.identity import result_identity
+
+UNKNOWN = "–"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,18 @@ class Target:
         step = self.checkpoint.config.training.get("step")
         return step if isinstance(step, int) else None
 
+    @property
+    def trained(self) -> dict[str, str]:
+        """What it learnt from and for how long, in a few words; an adapter was fitted on pairs."""
+        training = self.checkpoint.config.training
+        if isinstance(self.checkpoint, AdaptedCheckpoint):
+            tuning = self.checkpoint.adapter.fine_tuning
+            samples, minutes = training["adapter"].get("pairs"), None if tuning is None else tuning.minutes
+            return {"Samples": f"{_count(samples)} pairs", "Minutes": _count(minutes)}
+        seconds = training.get("seconds")
+        minutes = seconds / 60 if isinstance(seconds, int | float) else None
+        return {"Samples": _count(training.get("samples")), "Minutes": _count(minutes)}
+
     def describe(self, guide: Encoder | None = None) -> dict[str, Any]:
         """For the manifest: everything that decides the rows; `guide` is the encoder of guided variants."""
         config, manifest = self.checkpoint.config, self.data.manifest
@@ -75,6 +90,10 @@ class Target:
             "samples": len(self.samples),
             "identity": result_identity(self.checkpoint, guide),
         }
+
+
+def _count(value: Any) -> str:
+    return f"{value:,.0f}" if isinstance(value, int | float) else UNKNOWN
 
 
 def labels(specs: list[TargetSpec]) -> list[str]:

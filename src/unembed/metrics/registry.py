@@ -17,6 +17,7 @@ from unembed.metrics.exact import ExactMatch
 from unembed.metrics.f1 import TokenF1
 from unembed.metrics.perplexity import Perplexity
 from unembed.metrics.rouge import RougeL
+from unembed.metrics.written import AsWritten, IgnoringCase
 
 # What needs nothing but the texts; the encoder's and the language model's metrics come on top.
 _PLAIN: dict[str, Callable[[], Metric]] = {
@@ -26,8 +27,12 @@ _PLAIN: dict[str, Callable[[], Metric]] = {
     "bleu": Bleu,
     "rouge_l": RougeL,
     "chrf": Chrf,
+    "as_written": AsWritten,
+    "ignoring_case": IgnoringCase,
 }
 METRICS = (*_PLAIN, "cosine", "perplexity")
+# For some texts and some encoders only, or with a language model: who wants them asks for them.
+ON_REQUEST = ("chrf", "as_written", "ignoring_case", "perplexity")
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
