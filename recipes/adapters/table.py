@@ -104,7 +104,7 @@ class Table:
 
     def _measuring(self, run: Run) -> Measuring:
         encoder = self.embedded(run.encoder).encoder
-        inverter = Inverter(self.model(run), encoder=encoder)
+        inverter = Inverter(self.model(run), encoder=encoder, base_encoder=self.embedded(self.native).encoder)
         return Measuring(run, inverter, encoder, self.folder / run.name, seed=self._seed)
 
     def _measure(self, measuring: Measuring, texts: Sequence[Text], of: int) -> None:

@@ -19,7 +19,7 @@ from torch import Tensor
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.ridge import Ridge, RidgePath
 
-ENERGY = 1.3  # of the mapped vectors, relative to the base's own, where there is too little to choose by
+ENERGY = 1.0  # of the mapped vectors, relative to the base's own, where there is too little to choose by
 LEAST_PAIRS = 500  # to choose by
 SET_ASIDE = 0.1  # of the pairs
 MOST_ASIDE = 500
