@@ -7,6 +7,7 @@ other settings or of another model are refused, never mixed; a kill loses the te
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,7 +86,7 @@ class Measuring:
         self._metrics = make_metrics(METRICS)
         self._recovery = Recovery(inverter, seed=seed, guide=guide)
 
-    @property
+    @cached_property
     def plan(self) -> dict[str, Any]:
         """Everything that a row depends on, but its text; and what the table says of the run."""
         checkpoint, guided = self._inverter.checkpoint, bool(self.run.calls)
