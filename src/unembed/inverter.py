@@ -248,7 +248,8 @@ class Inverter:
                     hint="Give strategy='guided' with it.",
                 )
             surrogate = self.surrogate if self._ranks_by_surrogate(config) else None
-            return InversionRun(self.checkpoint, config, observe, surrogate=surrogate)
+            phrases = None if surrogate is None else self.phrases
+            return InversionRun(self.checkpoint, config, observe, surrogate=surrogate, phrases=phrases)
         judge = self.guide(config.encoder if encoder is None else encoder)
         prefilter = self.surrogate if self.has_surrogate and config.encoder != SURROGATE else None
         return InversionRun(self.checkpoint, config, observe, judge, prefilter, self.phrases)
