@@ -34,7 +34,7 @@ from unembed.metrics.f1 import token_f1
 ONE_PER_TOKEN = 32
 BEFORE: dict[str, Any] = {
     "steps": ONE_PER_TOKEN, "num_lengths": 5, "hypotheses": 1, "ranking": "score", "precision": "fp32",
-    "shortlist": 0,
+    "shortlist": 0, "refine": 0,
 }  # fmt: skip
 
 
@@ -55,11 +55,24 @@ def grid(precision: str) -> dict[str, dict[str, Any]]:
                 "strategy": "entropy-bound", "options": {"bound": bound}, "num_lengths": lengths,
                 "hypotheses": 5, "steps": ONE_PER_TOKEN,
             }  # fmt: skip
-    return {name: {**way, "precision": precision, "shortlist": 0} for name, way in ways.items()}
+    return {name: {**way, "precision": precision, "shortlist": 0, "refine": 0} for name, way in ways.items()}
 
 
 def qualities(precision: str) -> dict[str, dict[str, Any]]:
     return {name: {"quality": name, "precision": precision} for name in ("fast", "balanced", "best")}
+
+
+def refinements(precision: str) -> dict[str, dict[str, Any]]:
+    """Rounds of the climb by the surrogate, beside the default without one that was before."""
+    ways: dict[str, dict[str, Any]] = {"3 lengths, 8 passes": {"steps": 8, "refine": 0}}
+    for rounds in (0, 1, 3, 8):
+        ways[f"3 lengths, 4 passes, {rounds} rounds"] = {"steps": 4, "refine": rounds}
+    ways["3 lengths, 8 passes, 3 rounds"] = {"steps": 8, "refine": 3}
+    ways["best"] = {"quality": "best"}
+    ways["best of 20, 5 lengths, 16 passes"] = {
+        "steps": 16, "num_lengths": 5, "hypotheses": 20, "shortlist": 0, "refine": 0
+    }  # fmt: skip
+    return {name: {**way, "precision": precision} for name, way in ways.items()}
 
 
 def interval(values: NDArray[np.float64]) -> list[float]:
@@ -114,16 +127,16 @@ def cost(
 
 def measure(options: argparse.Namespace) -> None:
     inverter = Inverter.from_pretrained(options.model)
-    ways: dict[str, dict[str, Any]] = {"before": BEFORE}
+    ways: dict[str, dict[str, Any]] = {"before": BEFORE} if options.ways != "refine" else {}
+    make = {"grid": grid, "quality": qualities, "refine": refinements}[options.ways]
     for precision in options.precision.split(","):
-        chosen = grid(precision) if options.ways == "grid" else qualities(precision)
-        chosen = {name: way for name, way in chosen.items() if options.only in name}
+        chosen = {name: way for name, way in make(precision).items() if options.only in name}
         ways |= {f"{name}, {precision}": way for name, way in chosen.items()}
     with options.output.open("a", encoding="utf-8") as file:
         for given in options.data:
             kind, _, folder = given.partition("=")
             samples = draw_samples(
-                PreparedData.open(Path(folder)), options.split, options.samples, seed=0,
+                PreparedData.open(Path(folder)), options.split, options.samples, seed=options.seed,
                 tokenizer=inverter.checkpoint.tokenizer, min_tokens=4, max_tokens=options.max_tokens,
             )  # fmt: skip
             first: NDArray[np.float64] | None = None
@@ -226,7 +239,8 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--samples", type=int, default=300)
     parser.add_argument("--max-tokens", type=int, default=32)
-    parser.add_argument("--ways", choices=["grid", "quality"], default="grid")
+    parser.add_argument("--seed", type=int, default=0, help="of the texts")
+    parser.add_argument("--ways", choices=["grid", "quality", "refine"], default="grid")
     parser.add_argument("--only", default="", help="ways whose name holds this")
     parser.add_argument("--precision", default="auto", help="with commas between")
     parser.add_argument("--alone", type=int, default=0, help="texts that are timed alone [default: none]")

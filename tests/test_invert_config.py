@@ -17,13 +17,13 @@ def effort(config):
 def test_a_quality_sets_what_is_not_given(quality):
     usual = QUALITIES[quality]._asdict()
     assert effort(InvertConfig(quality=quality)) == usual
-    given = {"steps": 3, "num_lengths": 2, "hypotheses": 7, "shortlist": 0}
+    given = {"steps": 3, "num_lengths": 2, "hypotheses": 7, "shortlist": 0, "refine": 2}
     assert effort(InvertConfig(quality=quality, **given)) == given
 
 
 def test_more_quality_is_more_work():
     fast, balanced, best = (QUALITIES[name] for name in ("fast", "balanced", "best"))
-    for work in ("steps", "num_lengths", "hypotheses"):
+    for work in ("steps", "num_lengths", "hypotheses", "refine"):
         assert getattr(fast, work) <= getattr(balanced, work) <= getattr(best, work)
     assert len({fast, balanced, best}) == 3
 

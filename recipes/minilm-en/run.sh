@@ -62,7 +62,7 @@ for kind in "${kinds[@]}"; do sources+=(--source "en=$TEXTS/en_everyday/$kind.tx
 # And how words are written, for encoders that tell capitals apart.
 "$unembed" casing --model "$model" "${sources[@]}"
 
-# What it recovers, and its card. HELD_OUT has a file for each kind that was not trained on (KIND.txt).
+# What it recovers, and its card. HELD_OUT has a file for each kind that was not trained on: held_out.py makes them.
 measure() { "$unembed" evaluate --model "$model" "${@:2}" -o "$STATE/evaluations/$1"; }
 evaluations=()
 if [ -n "${HELD_OUT:-}" ]; then

@@ -27,12 +27,13 @@ class Effort(NamedTuple):
     num_lengths: int
     hypotheses: int
     shortlist: int
+    refine: int  # with it, half of the steps are enough
 
 
 QUALITIES: dict[Quality, Effort] = {
-    "fast": Effort(steps=4, num_lengths=3, hypotheses=3, shortlist=1024),
-    "balanced": Effort(steps=8, num_lengths=3, hypotheses=3, shortlist=1024),
-    "best": Effort(steps=16, num_lengths=5, hypotheses=20, shortlist=0),
+    "fast": Effort(steps=4, num_lengths=3, hypotheses=3, shortlist=1024, refine=0),
+    "balanced": Effort(steps=8, num_lengths=3, hypotheses=3, shortlist=1024, refine=3),
+    "best": Effort(steps=16, num_lengths=5, hypotheses=5, shortlist=0, refine=16),
 }
 
 
@@ -63,8 +64,8 @@ class InversionOptions(BaseModel):
     )
     quality: Quality = Field(
         "balanced",
-        description="How much work a text is worth: sets steps, num_lengths and hypotheses where they are "
-        "not given. docs/speed.md has what each gains and costs.",
+        description="How much work a text is worth: sets steps, num_lengths, hypotheses and refine where "
+        "they are not given. docs/speed.md has what each gains and costs.",
     )
     steps: int | None = Field(
         None,
@@ -77,6 +78,12 @@ class InversionOptions(BaseModel):
         None,
         ge=1,
         description="Texts per vector among which the surrogate chooses. Default: what the quality says.",
+    )
+    refine: int | None = Field(
+        None,
+        ge=0,
+        description="Rounds in which the surrogate reads texts a word or two away from the best one, no "
+        "encoder call, no pass. Default: what the quality says; 0: the decoder's text stays.",
     )
     ranking: Ranking = Field(
         "auto",
@@ -130,7 +137,7 @@ class InversionOptions(BaseModel):
         return out
 
     def with_effort(self, strategy: str | None = None) -> Self:
-        """The same with steps, lengths, hypotheses and shortlist: where not given, what the quality says.
+        """The same with steps, lengths, hypotheses, ...: where not given, what the quality says.
 
         Steps stay None for a strategy with a number of its own.
         """
@@ -141,6 +148,7 @@ class InversionOptions(BaseModel):
                 "steps": self.steps or (usual.steps if parallel else None),
                 "num_lengths": self.num_lengths or usual.num_lengths,
                 "hypotheses": self.hypotheses or usual.hypotheses,
+                "refine": usual.refine if self.refine is None else self.refine,
                 "shortlist": self.shortlist if self.shortlist is not None else usual.shortlist,
             }
         )

@@ -253,7 +253,8 @@ class Inverter:
                     hint="Give strategy='guided' with it.",
                 )
             surrogate = self.surrogate if self._ranks_by_surrogate(config) else None
-            return InversionRun(self.checkpoint, config, observe, surrogate=surrogate)
+            phrases = None if surrogate is None else self.phrases
+            return InversionRun(self.checkpoint, config, observe, surrogate=surrogate, phrases=phrases)
         if config.encoder == SURROGATE:
             self.checkpoint.check_map()
         judge = self.guide(config.encoder if encoder is None else encoder)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from unembed.decode.registry import DECODERS, look_up
-from unembed.decode.strategy import Decoding, Strategy
+from unembed.decode.strategy import Strategy
 from unembed.decode.strategy_options import check_options, option_schema
 from unembed.search.guided_strategy import Guided
+from unembed.search.refined_decoding import RefinedDecoding
 from unembed.search.settings import GuidedSettings
 
 
@@ -41,7 +42,7 @@ class Entry:
 
 
 STRATEGIES: dict[str, Entry] = {
-    **{name: Entry(decoder, Decoding) for name, decoder in DECODERS.items()},
+    **{name: Entry(decoder, RefinedDecoding) for name, decoder in DECODERS.items()},
     "guided": Entry(GuidedSettings, Guided),
 }
 

@@ -29,6 +29,7 @@ def test_whatever_decides_a_text_decides_the_batch(name: str) -> None:
         "strategy": "euler", "options": {"by": "margin"}, "encoder": "surrogate", "steps": 3, "n_best": 2,
         "num_lengths": 2, "guidance": 1.5, "seed": 4, "kv_cache": True, "shortlist": 9, "quality": "fast",
         "hypotheses": 2, "ranking": "score", "precision": "int8", "vector_noise": 0.01,
+        "refine": 1,
     }[name]  # fmt: skip
     plain = InvertRequest(texts=["a"])
     assert plain.key == InvertRequest(texts=["b"]).key
@@ -66,7 +67,7 @@ def test_a_new_option_reaches_the_inversion(inverter: Inverter, vectors: np.ndar
     asked = {
         "strategy": "confidence", "options": {"by": "margin"}, "steps": 3, "n_best": 2, "num_lengths": 2,
         "guidance": 0.5, "seed": 4, "kv_cache": True, "shortlist": 9, "quality": "fast", "hypotheses": 2,
-        "ranking": "score", "precision": "fp32", "vector_noise": 0.01,
+        "ranking": "score", "precision": "fp32", "vector_noise": 0.01, "refine": 1,
     }  # fmt: skip
     assert {*asked, "encoder"} == set(InversionOptions.model_fields)  # the encoder is for searches
     with TestClient(create_app({"toy": listening}, log=Log(file=io.StringIO())), base_url=HERE) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +17,13 @@ from unembed.model.checkpoint import Checkpoint
 ROWS = 256  # sequences per pass
 
 
-@torch.no_grad()
+class Scored(NamedTuple):
+    """How likely a text is, and each of its tokens when it was revealed."""
+
+    score: float
+    log_probs: tuple[float, ...]
+
+
 def score_texts(
     checkpoint: Checkpoint,
     entries: Sequence[tuple[int, ...]],
@@ -25,13 +32,27 @@ def score_texts(
     length_known: bool = False,
     passes: int | None = None,
 ) -> list[float]:
-    """Each text's score given its vector [n, D], as `rank.text_score` has it.
+    """Each text's score given its vector [n, D], as `rank.text_score` has it."""
+    found = scored_texts(checkpoint, entries, vectors, length_known=length_known, passes=passes)
+    return [one.score for one in found]
+
+
+@torch.no_grad()
+def scored_texts(
+    checkpoint: Checkpoint,
+    entries: Sequence[tuple[int, ...]],
+    vectors: NDArray[np.float32],
+    *,
+    length_known: bool = False,
+    passes: int | None = None,
+) -> list[Scored]:
+    """The same with each token's part.
 
     The tokens' log-probability is that of revealing them from left to right, by the chain rule: a text
     of L tokens is L sequences, each with one more token given. With at most `passes` sequences per text,
     a long one is revealed in that many groups of tokens that stand far from each other, each group at once.
     """
-    out = [-float("inf")] * len(entries)
+    out = [Scored(-float("inf"), ())] * len(entries)
     for length in sorted({len(text) for text in entries if text}):
         rows = [row for row, text in enumerate(entries) if len(text) == length]
         for first in range(0, len(rows), max(1, ROWS // length)):
@@ -48,7 +69,7 @@ def _score(
     vectors: NDArray[np.float32],
     length_known: bool,
     passes: int | None,
-) -> list[float]:
+) -> list[Scored]:
     """The same for texts of one length."""
     denoiser, vocabulary = checkpoint.denoiser, checkpoint.vocabulary
     config, device = denoiser.config, denoiser.output_bias.device
@@ -62,19 +83,23 @@ def _score(
     e = torch.from_numpy(np.ascontiguousarray(vectors)).to(device)  # [n, D]
     lengths = torch.full((count,), config.max_length if fixed else length, device=device)
     model = ConditionedDenoiser.read(denoiser, e, lengths, [vocabulary.unknown], 0.0)
-    summed = _chain_rule(model, whole, _turns(reach, passes).to(device)).tolist()  # [n]
+    each = _chain_rule(model, whole, _turns(reach, passes).to(device))  # [n, reach]
     length_part = [0.0] * count
     if not fixed and not length_known:
         length_part = _length_log_prob(denoiser.length_logits(e), length).tolist()
     normalise = 0.0 if fixed else NORMALISE
     return [
-        text_score(tokens_part, length_log_prob, length, normalise=normalise)
-        for tokens_part, length_log_prob in zip(summed, length_part, strict=True)
+        Scored(
+            text_score(tokens_part, length_log_prob, length, normalise=normalise), tuple(log_probs[:length])
+        )
+        for tokens_part, length_log_prob, log_probs in zip(
+            each.sum(dim=1).tolist(), length_part, each.tolist(), strict=True
+        )
     ]
 
 
 def _chain_rule(model: ConditionedDenoiser, whole: Tensor, turn: Tensor) -> Tensor:
-    """The log-probability of revealing whole texts [n, L], token by token or group by group.  # [n]
+    """The log-probability of each token of whole texts [n, L] as it is revealed.  # [n, reach]
 
     turn: [reach], when each token is revealed; those beyond never are
     """
@@ -90,7 +115,7 @@ def _chain_rule(model: ConditionedDenoiser, whole: Tensor, turn: Tensor) -> Tens
     asked, position = wanted.nonzero().unbind(1)  # 2 x [n * reach]
     truth = whole[row[asked], position]  # [n * reach]
     log_prob = logits.gather(1, truth[:, None]).squeeze(1) - logits.logsumexp(dim=1)
-    return log_prob.view(count, reach).sum(dim=1)
+    return log_prob.new_zeros(count, reach).index_put((row[asked], position), log_prob)
 
 
 def _length_log_prob(logits: Tensor, length: int) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,7 @@ class InversionRun:
     interrupted: bool = False  # by Ctrl-C: the rest is decoded without a search
     rows: Sequence[int] = ()  # which vectors of the stream the current batch holds
     beginnings: Sequence[Entries] | None = None  # how the current batch's texts begin, where that is known
+    memory: dict[str, Any] = field(default_factory=dict)  # what a strategy keeps from batch to batch
     started: float = field(default_factory=lambda: time.monotonic())
 
     @property

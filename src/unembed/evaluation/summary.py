@@ -70,6 +70,8 @@ def _decoding(config: EvaluateConfig, base: dict[str, Any]) -> str:
         parts.append(f"a shortlist of {options.shortlist:,} words")
     if config.ranking != "score" and base["identity"].get("surrogate") and config.strategy != GUIDED:
         parts.append(f"the best of {options.hypotheses} hypotheses by the surrogate")
+        if options.refine:
+            parts.append(f"{options.refine} rounds of refining")
     parts.append(base["identity"]["auto_precision"] if config.precision == "auto" else config.precision)
     return ", ".join([*parts, f"batches of {config.batch}"])
 

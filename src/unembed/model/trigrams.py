@@ -102,13 +102,19 @@ class Phrases:
         word[ends - lengths] = False  # the begins
         at = np.nonzero(word)[0]
         second, third = flat[at - 1], flat[at]
-        first = np.where(second == self.size, 0, flat[np.maximum(at - 2, 0)])
-        # Texts that are asked for together are mostly alike: each of their triples is looked up once.
+        each = self.log_probs(flat[np.maximum(at - 2, 0)], second, third)
+        return np.add.reduceat(each, np.cumsum(lengths) - lengths).tolist()  # type: ignore[no-any-return]
+
+    def log_probs(self, first: Ints, second: Ints, third: Ints) -> Doubles:
+        """log p(third | first second) of each triple; where `second` is the begin, `first` is ignored.  # [n]
+
+        Texts that are asked for together are mostly alike: each of their triples is looked up once.
+        """
         width = self.size + 2
+        first = np.where(second == self.size, 0, first)
         keys, index = np.unique((first * width + second) * width + third, return_inverse=True)
         several = self._probability(keys // width**2, keys // width % width, keys % width)
-        each = np.log(several)[index]
-        return np.add.reduceat(each, np.cumsum(lengths) - lengths).tolist()  # type: ignore[no-any-return]
+        return np.asarray(np.log(several)[index], dtype=np.float64)
 
     def _probability(self, first: Ints, second: Ints, third: Ints) -> Doubles:
         """p(third | first second); where `second` is the begin, there is no first.  # [n]"""

@@ -28,6 +28,7 @@ _BOUNDS: dict[str, Any] = {
     "num_lengths": Field(le=32),
     "n_best": Field(le=10),
     "hypotheses": Field(le=64),
+    "refine": Field(le=64),
     "guidance": Field(le=10),
     "shortlist": Field(le=100_000),
     "seed": Field(ge=-(2**53), le=2**53),  # whole numbers that every JSON parser reads exactly
