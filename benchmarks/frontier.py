@@ -137,7 +137,8 @@ def measure(options: argparse.Namespace) -> None:
             kind, _, folder = given.partition("=")
             samples = draw_samples(
                 PreparedData.open(Path(folder)), options.split, options.samples, seed=options.seed,
-                tokenizer=inverter.checkpoint.tokenizer, min_tokens=4, max_tokens=options.max_tokens,
+                tokenizer=inverter.checkpoint.tokenizer, min_tokens=options.min_tokens,
+                max_tokens=options.max_tokens,
             )  # fmt: skip
             first: NDArray[np.float64] | None = None
             for name, way in ways.items():
@@ -238,6 +239,7 @@ def main() -> None:
     parser.add_argument("--model", help="[default: the bundled one]")
     parser.add_argument("--split", default="test")
     parser.add_argument("--samples", type=int, default=300)
+    parser.add_argument("--min-tokens", type=int, default=4)
     parser.add_argument("--max-tokens", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0, help="of the texts")
     parser.add_argument("--ways", choices=["grid", "quality", "refine"], default="grid")

@@ -5,9 +5,9 @@
 
 N hypotheses are of the N likeliest lengths, and of less likely first words where these are fewer. Token F1
 and exact match of the text that the surrogate chooses, and of the best one among them (an oracle's choice);
-with `--rounds`, of what a climb from them gives. "nearer" is the share of texts not found whose original comes
-nearer by the surrogate than what it chose: where that is nearly all of them, other texts are what is missing,
-not another ranking. Intervals are 95 % bootstrap intervals over the texts.
+with `--rounds`, of what a climb from them gives. "nearer" is the share of texts not found whose original
+comes nearer by the surrogate than what it chose: where that is nearly all of them, other texts are what is
+missing, not another ranking. Intervals are 95 % bootstrap intervals over the texts.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     value(text) = cosine(surrogate(text), e) + TRIGRAM log p(text)
 
 The denoiser's texts are seldom the best that the surrogate knows: of texts that are not found, the original
-is nearer by the surrogate nineteen times in twenty. Reading a text costs it a tenth of what a pass of the
-denoiser costs, so it reads the neighbours of the best text, then those of the best of all, and so on. There
-is no pass of the denoiser and no call of the encoder.
+is nearer by the surrogate nineteen times in twenty (benchmarks/ranking.py). Reading a text costs a small part
+of a pass of the denoiser, so it reads the neighbours of the best text, then those of the best of all, and so
+on. There is no pass of the denoiser and no call of the encoder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from unembed.search.word_edits import Wanted, word_edits
 from unembed.search.word_vectors import WordVectors
 
 # What a nat of a text's trigram log-probability is worth in cosine: as in a search that a surrogate guides.
-# Half of it and none were as good once the denoiser's score counts too, twice of it was a point of F1 worse.
+# Twice as much in the climb lost a point of F1, n = 320.
 TRIGRAM = 0.0015
 WANTED_WORDS = 60  # that the lexical head expects most: edits put in no others
 BEAM = 4  # of the best texts, only these are edited

@@ -66,9 +66,12 @@ class RefinedDecoding:
 def _first_run(run: InversionRun, config: InvertConfig) -> InversionRun:
     """The decoder's part: all of its texts, and half of the passes where their number was left to us.
 
-    The climb mends in less time what the other half would.
+    The climb mends in less time what the other half would. Behind an adapter it does not: the surrogate knows
+    less of such an encoder (docs/decoding.md).
     """
-    steps = run.config.steps or (config.steps and max(1, config.steps // 2))
+    steps = run.config.steps
+    if steps is None and config.steps is not None and run.checkpoint.denoiser.config.native_dim is None:
+        steps = max(1, config.steps // 2)
     starts = max(config.hypotheses or 1, config.n_best)
     return replace(run, config=run.config.model_copy(update={"n_best": starts, "steps": steps}))
 
