@@ -22,6 +22,7 @@ from unembed.evaluation.measured_rows import measured_rows
 from unembed.evaluation.recovery import Recovery
 from unembed.evaluation.rows import ROWS_NAME, Row, RowLog
 from unembed.evaluation.samples import Samples
+from unembed.invert_config import InversionOptions
 from unembed.inverter import Inverter
 from unembed.metrics.registry import make_metrics
 from unembed.search.settings import GuidedSettings
@@ -101,7 +102,8 @@ class Measuring:
             "adapter": checkpoint.config.training.get("adapter") if self.run.size is not None else None,
             "fine_tuning": _fine_tuning(self._inverter),
             "metrics": list(METRICS),
-            "seed": self._seed,
+            # What a default means can change with the version: such rows are not mixed either.
+            "decoding": InversionOptions(seed=self._seed).with_effort().model_dump(mode="json"),
             **({"search": search} if guided else {}),
         }
 
