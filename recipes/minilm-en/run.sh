@@ -15,21 +15,22 @@ python=${PYTHON:-python3}
 # Kinds are sampled evenly, not by their bulk. Texts of more than 32 tokens are left out, not cut: people embed whole
 # ones. Training vectors are made in bf16 where the processor has it.
 kinds=(requests questions chat social titles reviews forums spoken captions health prose)
+seed=${SEED:-7} # which texts are drawn: another one than a model to go on from has seen
 prepare() { # KIND FILE TEXTS
-  "$unembed" prepare --source "en-$1=$2" --limit "$3" --pick random --min-tokens 3 --max-tokens 32 --seq-len 32 \
+  "$unembed" prepare --source "en-$1=$2" --limit "$3" --pick random --seed "$seed" --min-tokens 3 --max-tokens 32 --seq-len 32 \
     --precision bf16 -o "$STATE/data/$1"
 }
-for kind in "${kinds[@]}"; do prepare "$kind" "$TEXTS/en_everyday/$kind.txt.gz" 42000; done
-prepare messages "$TEXTS/en_messages.txt.gz" 70000
-prepare short "$TEXTS/en_short.txt.gz" 110000
-prepare wiki "$TEXTS/en_wiki_news.txt.gz" 140000
+for kind in "${kinds[@]}"; do prepare "$kind" "$TEXTS/en_everyday/$kind.txt.gz" 100000; done
+prepare messages "$TEXTS/en_messages.txt.gz" 110000
+prepare short "$TEXTS/en_short.txt.gz" 150000
+prepare wiki "$TEXTS/en_wiki_news.txt.gz" 150000
 # Names, addresses, numbers and codes, made by rule.
 if [ ! -f "$STATE/made.txt" ]; then
-  "$python" "$here/made_texts.py" --lines 60000 "$TEXTS/en_short.txt.gz" "$TEXTS/en_messages.txt.gz" \
+  "$python" "$here/made_texts.py" --lines 110000 "$TEXTS/en_short.txt.gz" "$TEXTS/en_messages.txt.gz" \
     "$TEXTS"/en_everyday/*.txt.gz > "$STATE/made.txt.partial"
   mv "$STATE/made.txt.partial" "$STATE/made.txt"
 fi
-prepare made "$STATE/made.txt" 60000
+prepare made "$STATE/made.txt" 100000
 data=()
 for kind in "${kinds[@]}" messages short wiki made; do data+=(--data "$STATE/data/$kind"); done
 
@@ -44,16 +45,16 @@ if [ -z "${START:-}" ]; then
 fi
 
 # Words first, then the blocks.
-"$unembed" train --config "$here/heads.yaml" --start-from "$START" "${data[@]}" --minutes "${HEADS_MINUTES:-9}" -o "$STATE/runs/heads"
+"$unembed" train --config "$here/heads.yaml" --start-from "$START" "${data[@]}" --minutes "${HEADS_MINUTES:-6}" -o "$STATE/runs/heads"
 "$unembed" train --config "$here/broad.yaml" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
-  --minutes "${BROAD_MINUTES:-84}" -o "$STATE/runs/broad"
+  --minutes "${BROAD_MINUTES:-74}" -o "$STATE/runs/broad"
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
 model=$STATE/minilm-en
 [ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
 
 # The surrogate that comes with it.
-"$unembed" surrogate "${data[@]}" --start "$START/surrogate" --layers 3 --steps "${SURROGATE_STEPS:-4000}" --warmup 100 --hold 0.4 \
-  --learning-rate 0.0012 --model "$model" -o "$STATE/runs/surrogate"
+"$unembed" surrogate "${data[@]}" --start "$START/surrogate" --layers 5 --source-alpha 0.5 --steps "${SURROGATE_STEPS:-3600}" \
+  --warmup 100 --hold 0.4 --learning-rate 0.0012 --model "$model" -o "$STATE/runs/surrogate"
 
 # What follows what: counted in all texts but the held-out ones.
 sources=(--source "en=$TEXTS/en_short.txt.gz" --source "en=$TEXTS/en_wiki_news.txt.gz" --source "en=$TEXTS/en_messages.txt.gz")
