@@ -182,7 +182,7 @@ class WithPairs:
         )  # fmt: skip
         pairs = Pairs(texts, vectors, info.digest)
         config, weights = fit_adapter(base.checkpoint, base.encoder, pairs, info)
-        return Inverter(AdaptedCheckpoint(base.checkpoint, config, weights))
+        return Inverter(AdaptedCheckpoint(base.checkpoint, config, weights), base_encoder=base.encoder)
 
 
 def _pairs(case: Case) -> list[Row]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unembed.adaptation.fit_adapter import fit_on_features
 from unembed.adaptation.text_features import TextFeatures, text_features
 from unembed.adaptation.tuned_map import LEAST_PAIRS, SET_ASIDE, found_words, words_of
-from unembed.encoders.base import EncoderInfo
+from unembed.encoders.base import Encoder, EncoderInfo
 from unembed.inverter import Inverter
 from unembed.model.adapted_checkpoint import AdaptedCheckpoint
 from unembed.retrieval.rank_documents import unit
@@ -39,8 +39,9 @@ class Reader:
 class AttackersBench:
     """One model and one collection, for all defences: what does not depend on the defence is made once."""
 
-    def __init__(self, inverter: Inverter, collection: Collection) -> None:
-        self.inverter, self.collection = inverter, collection
+    def __init__(self, inverter: Inverter, collection: Collection, encoder: Encoder | None = None) -> None:
+        """encoder: the one that made the vectors, if it is here; a search refits adapters of few pairs by it."""
+        self.inverter, self.collection, self._encoder = inverter, collection, encoder
         self._last: tuple[Floats, Reader] | None = None
 
     @cached_property
@@ -87,7 +88,8 @@ class AttackersBench:
         found, fits = config.fit["words"], vectors.shape[1] == self.inverter.dimension
         if found is not None and fits and self._words(features, vectors) >= found:
             return self.plain
-        return Reader(Inverter(AdaptedCheckpoint(base, config, weights)), scaled=scaled)
+        inverter = Inverter(AdaptedCheckpoint(base, config, weights), base_encoder=self._encoder)
+        return Reader(inverter, scaled=scaled)
 
     def _words(self, features: TextFeatures, vectors: Floats) -> float:
         """What the model as it is finds, on the texts by which an adapter's strength is chosen."""

@@ -102,7 +102,8 @@ class _Trials:
         self._trust = trust_remote_code
         self.encoder = encoder or self._load_encoder()
         attackers = make_trial_attackers(trials, self.encoder)
-        self.settings = SettingTrials(AttackersBench(target.inverter, known), attackers, config, trials)
+        bench = AttackersBench(target.inverter, known, self.encoder)
+        self.settings = SettingTrials(bench, attackers, config, trials)
 
     def _load_encoder(self) -> Encoder | None:
         """The encoder that made the vectors, where it is needed and here."""
