@@ -40,7 +40,7 @@ class AttackersBench:
     """One model and one collection, for all defences: what does not depend on the defence is made once."""
 
     def __init__(self, inverter: Inverter, collection: Collection, encoder: Encoder | None = None) -> None:
-        """encoder: the one that made the vectors, if it is here; a search refits adapters of few pairs by it."""
+        """encoder: what made the vectors, if it is here; a search refits adapters of few pairs by it."""
         self.inverter, self.collection, self._encoder = inverter, collection, encoder
         self._last: tuple[Floats, Reader] | None = None
 
