@@ -16,6 +16,7 @@ Ranking = Literal["auto", "score", "surrogate"]
 PrecisionChoice = Literal["auto", "fp32", "bf16", "int8"]
 
 DEFAULT_STRATEGY = "confidence"
+MOST_OPTIONS = 64  # of a strategy, in one call
 # The strategies that may reveal any number of tokens per pass; the others have numbers of steps of their own.
 PARALLEL = frozenset({"confidence", "entropy-bound", "guided"})
 
@@ -54,7 +55,7 @@ class InversionOptions(BaseModel):
         description="How to decode; docs/decoding.md compares the strategies.",
     )
     options: dict[str, Any] = Field(
-        default_factory=dict, max_length=32, description="The strategy's own options, by name."
+        default_factory=dict, max_length=MOST_OPTIONS, description="The strategy's own options, by name."
     )
     encoder: str | None = Field(
         None,

@@ -36,7 +36,7 @@ def test_every_option_has_a_description(option: str) -> None:
     "option", [name for name in GuidedSettings.model_fields if name not in ("report_at", "keep_on_interrupt")]
 )
 def test_every_number_has_a_bound(option: str) -> None:
-    with pytest.raises(UsageError, match=rf"{option} must be at least -?\d, got -2\.?"):
+    with pytest.raises(UsageError, match=rf"{option} must be at least -?\d+, got -2\.?"):
         check(**{option: -2})
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, create_model, model_validator
 
-from unembed.invert_config import InversionOptions
+from unembed.invert_config import MOST_OPTIONS, InversionOptions
 
 Vector = Annotated[list[FiniteFloat], Field(min_length=1, max_length=8192)]
 Text = Annotated[str, Field(min_length=1)]
@@ -94,7 +94,9 @@ class InvertRequest(_BoundedOptions):
         None, description="What guides a search: 'surrogate', or by default the model's own encoder."
     )
     options: dict[str, OptionValue] = Field(
-        default_factory=dict, max_length=32, description="The strategy's own options; see /api/models."
+        default_factory=dict,
+        max_length=MOST_OPTIONS,
+        description="The strategy's own options; see /api/models.",
     )
 
     @model_validator(mode="after")
