@@ -15,7 +15,8 @@ from unembed.data.encode import encode
 from unembed.data.prepared import PreparedData
 from unembed.encoders import load_encoder
 from unembed.encoders.surrogate_encoder import CONFIG, WEIGHTS, load_surrogate
-from unembed.errors import DataError, MismatchError
+from unembed.errors import DataError, MismatchError, UsageError
+from unembed.training import surrogate_training
 from unembed.training.surrogate_config import SurrogateTrainConfig
 from unembed.training.surrogate_training import train_surrogate, validate
 
@@ -128,6 +129,44 @@ def test_a_surrogate_of_another_shape_is_no_start(config: SurrogateTrainConfig, 
     with pytest.raises(MismatchError, match="another shape") as caught:
         train_surrogate(config.model_copy(update=other))
     assert "--hidden 32 --layers 1 --heads 2 --ffn 64 --max-tokens 16" in str(caught.value.hint)
+
+
+def test_it_starts_from_what_the_encoder_says_of_each_token(
+    config: SurrogateTrainConfig, toy_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokens that the encoder finds near lie near from the first step on, in fewer directions too."""
+    encoder = toy.ToyEncoder(dimension=64, tokenizer=toy.wordpiece())
+    monkeypatch.setattr(surrogate_training, "load_encoder", lambda name: encoder)
+    tokenizer = PreparedData.open(toy_data).tokenizer()
+    encoder.info = PreparedData.open(toy_data).manifest.encoder
+    update = {"start": "encoder", "steps": 1, "learning_rate": 1e-12}
+    words = train_surrogate(config.model_copy(update=update)).network.bert.words.weight  # [V, 32]
+    tokens = [tokenizer.decode([row]).strip() for row in range(len(words))]
+    rows = [row for row, text in enumerate(tokens) if text]
+    theirs = encoder.encode([tokens[row] for row in rows])
+    theirs = theirs - theirs.mean(axis=0)
+    near = [np.corrcoef(one @ one.T)[np.triu_indices(len(rows), 1)] for one in (theirs, words[rows].numpy())]
+    assert np.corrcoef(*near)[0, 1] > 0.8
+
+
+def test_a_start_from_another_encoder_than_the_datas_is_refused(
+    config: SurrogateTrainConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = toy.ToyEncoder(dimension=64, tokenizer=toy.wordpiece())
+    other.info = other.info.model_copy(update={"digest": "1" * 64})
+    monkeypatch.setattr(surrogate_training, "load_encoder", lambda name: other)
+    with pytest.raises(MismatchError, match="not the one that made the data"):
+        train_surrogate(config.model_copy(update={"start": "encoder"}))
+
+
+def test_a_network_wider_than_the_vectors_cannot_start_from_them(
+    config: SurrogateTrainConfig, toy_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = toy.ToyEncoder(dimension=64, tokenizer=toy.wordpiece())
+    encoder.info = PreparedData.open(toy_data).manifest.encoder
+    monkeypatch.setattr(surrogate_training, "load_encoder", lambda name: encoder)
+    with pytest.raises(UsageError, match="numbers; the network is 128 wide"):
+        train_surrogate(config.model_copy(update={"start": "encoder", "hidden": 128}))
 
 
 @pytest.mark.parametrize("layers", [1, 2, 4])

@@ -15,6 +15,7 @@ import click
 
 from unembed import __version__
 from unembed.cli.console import accept_debug, debug_option, report_error, report_unexpected
+from unembed.compute.memory import keep_freed_memory
 from unembed.errors import UnavailableError, UnembedError, UsageError
 
 # Command -> (module under unembed.cli, one line of help), in the order of the work. The help stands
@@ -87,6 +88,7 @@ def cli() -> None:
 
 def main() -> None:
     """Entry point: turns every failure into one clear message and a stable exit code."""
+    keep_freed_memory()
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:

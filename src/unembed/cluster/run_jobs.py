@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from unembed import errors
 from unembed.cluster.cluster_config import ClusterConfig
 from unembed.cluster.ray_session import actors_that_fit, ray_session
+from unembed.compute.memory import keep_freed_memory
 from unembed.errors import UnavailableError, UnembedError
 
 BLOCKS = 4096  # that Ray Data is given to schedule, at most
@@ -101,6 +102,7 @@ class Actor:
                 import torch
 
                 torch.set_num_threads(self._threads)
+                keep_freed_memory()
                 self._worker = self._make(self._settings)
             return self._worker(job)
         except UnembedError as error:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from unembed.compute.precision import Precision, Processor
+from unembed.compute.row_sizes import in_known_sizes
 
 MOST_STEPS = 127  # of an int8, on either side of zero
 OFFSET = 128  # oneDNN's fast int8 kernels read unsigned inputs
@@ -57,7 +58,9 @@ class PackedBfloat16(NamedTuple):
 
     def rounded(self, x: Tensor, bias: Tensor | None) -> Tensor:
         """The product as the kernel gives it, in bfloat16: for a product that reads nothing else."""
-        return _onednn(x.bfloat16(), self.weight, None if bias is None else bias.bfloat16())
+        rows = in_known_sizes(x.reshape(-1, x.shape[-1]), torch.bfloat16)  # [M, D]
+        out = _onednn(rows, self.weight, None if bias is None else bias.bfloat16())
+        return out[: x.numel() // x.shape[-1]].view(*x.shape[:-1], out.shape[-1])
 
 
 class PackedInt8(NamedTuple):

@@ -18,6 +18,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from unembed.compute.kernels import KERNELS, Packed, PackedBfloat16, available, best_kernel
 from unembed.compute.precision import Precision, current_precision
+from unembed.compute.row_sizes import in_known_sizes
 
 
 class _Copies(NamedTuple):
@@ -43,7 +44,7 @@ def linear(
     kernel = _kernel(x, weight, part[1] - part[0])
     if kernel is not None:
         return _packed(weight, part, kernel).product(x, bias)
-    return F.linear(x, weight if whole else weight[part[0] : part[1]], bias)
+    return _plain(x, weight if whole else weight[part[0] : part[1]], bias)
 
 
 class PackedLinear(nn.Linear):
@@ -79,6 +80,14 @@ def _kernel(x: Tensor, weight: Tensor, outputs: int) -> Precision | None:
     if len(_copies) and (precision is not None or torch.is_grad_enabled()):
         _copies.pop(weight, None)
     return None
+
+
+def _plain(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """PyTorch's own product; a training's in bf16 on a processor is oneDNN's too."""
+    if x.dtype != torch.bfloat16 or x.device.type != "cpu" or not x.numel():
+        return F.linear(x, weight, bias)
+    rows = x.reshape(-1, x.shape[-1])  # [M, D]
+    return F.linear(in_known_sizes(rows), weight, bias)[: len(rows)].view(*x.shape[:-1], len(weight))
 
 
 def _packable(x: Tensor, weight: Tensor) -> bool:

@@ -20,7 +20,8 @@ class SurrogateTrainConfig(BaseModel):
     start: str | None = Field(
         default=None,
         description="Start from the surrogate in this folder, which may have fewer --layers, or take the "
-        "token vectors of this static encoder: potion. None: random.",
+        "token vectors of this static encoder: potion. encoder: what the data's own encoder says of "
+        "each token alone. None: random.",
     )
     source_alpha: float = Field(
         default=1.0,

@@ -17,6 +17,8 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from unembed.compute.memory import keep_freed_memory
+from unembed.encoders import Encoder, EncoderInfo, load_encoder
 from unembed.encoders.bert import Bert, BertBlock, BertConfig, Run
 from unembed.encoders.fetch import require_fetched
 from unembed.encoders.surrogate_encoder import (
@@ -34,11 +36,12 @@ from unembed.training.dataset import TrainingTexts, open_folders
 from unembed.training.ema import Average
 from unembed.training.log import RunLog
 from unembed.training.optimiser import rate_factor, set_rate
-from unembed.training.process import keep_freed_memory, stop_requests
+from unembed.training.process import stop_requests
 from unembed.training.surrogate_config import SurrogateTrainConfig
 from unembed.training.trainer_state import Progress, load_state, save_state, started
 
 VALIDATE = 2000  # texts
+OWN_ENCODER = "encoder"  # what starts from the data's own
 
 
 Watch = Callable[[str, Progress, dict[str, float]], None]
@@ -72,7 +75,7 @@ class _SurrogateRun:
         folders = self.corpus.folders
         self.tokenizer, self.encoder = folders[0].tokenizer(), folders[0].manifest.encoder
         torch.manual_seed(config.seed)
-        self.network = _network(config, self.tokenizer, self.encoder.dimension)
+        self.network = _network(config, self.tokenizer, self.encoder)
         self.average = Average(self.network, config.ema)
         self.optimiser = _optimiser(self.network, config)
         self._identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
@@ -144,7 +147,7 @@ class _SurrogateRun:
         self._log.close()
 
 
-def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, dimension: int) -> SurrogateNetwork:
+def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, encoder: EncoderInfo) -> SurrogateNetwork:
     network = SurrogateNetwork(
         BertConfig(
             vocab_size=tokenizer.get_vocab_size(with_added_tokens=True),
@@ -154,11 +157,13 @@ def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, dimension: int)
             intermediate_size=config.ffn,
             max_position_embeddings=config.max_tokens,
         ),
-        dimension,
+        encoder.dimension,
     )
     network.initialise()
     if config.start is not None and (Path(config.start) / CONFIG).exists():
         _take_all(network, tokenizer, Path(config.start))
+    elif config.start == OWN_ENCODER:
+        _take_tokens(network, tokenizer, load_encoder(encoder.name), encoder)
     elif config.start is not None:
         _take_words(network, tokenizer, config.start)
     return network
@@ -222,6 +227,34 @@ def _take_words(network: SurrogateNetwork, tokenizer: Tokenizer, name: str) -> N
     shared = sorted(ours.keys() & theirs.keys())
     rows = torch.tensor([ours[word] for word in shared])
     found = table[torch.tensor([theirs[word] for word in shared])]
+    _put_words(words, rows, found)
+
+
+@torch.no_grad()
+def _take_tokens(
+    network: SurrogateNetwork, tokenizer: Tokenizer, encoder: Encoder, learnt: EncoderInfo
+) -> None:
+    """Start from what the encoder says of each token alone, in its vectors' first principal directions."""
+    if encoder.info.digest != learnt.digest:
+        raise MismatchError(
+            f"The encoder '{learnt.name}' here is not the one that made the data.",
+            hint=f"Prepare the data again, or give another --start than {OWN_ENCODER}.",
+        )
+    words = network.bert.words.weight  # [V, W]
+    if words.shape[1] > learnt.dimension:
+        raise UsageError(
+            f"{learnt.name} has vectors of {learnt.dimension} numbers; the network is {words.shape[1]} wide.",
+            hint=f"Give --hidden {learnt.dimension} or less.",
+        )
+    written = [tokenizer.decode([row]).strip() for row in range(words.shape[0])]
+    rows = torch.tensor([row for row, text in enumerate(written) if text])
+    vectors = torch.from_numpy(encoder.encode([text for text in written if text]))  # [N, D]
+    centred = vectors - vectors.mean(dim=0)
+    directions = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)  # [D, D], the widest first
+    _put_words(words, rows, centred @ directions[:, : words.shape[1]])
+
+
+def _put_words(words: Tensor, rows: Tensor, found: Tensor) -> None:
     # At the size of the random ones: the norm that follows sees them beside the positions.
     words[rows] = found * (words.std() / found.std())
 

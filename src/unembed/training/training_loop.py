@@ -15,6 +15,7 @@ import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
 from torch import Tensor
 
+from unembed.compute.memory import keep_freed_memory
 from unembed.diffusion.schedule import schedule_named
 from unembed.errors import DataError
 from unembed.model.checkpoint import Checkpoint
@@ -25,7 +26,7 @@ from unembed.training.config import TrainConfig
 from unembed.training.corrupted_batch import BatchMaker, mix_seed
 from unembed.training.largest_batch import largest_batch
 from unembed.training.optimiser import rate_factor, set_rate
-from unembed.training.process import keep_freed_memory, stop_requests
+from unembed.training.process import stop_requests
 from unembed.training.training_precision import choose_training_precision
 from unembed.training.training_run import TrainingRun, Watcher
 

@@ -4,13 +4,13 @@ import sys
 
 import pytest
 
-from unembed.training import process
+from unembed.compute import memory
 
 # Two large blocks, one after the other: are the second one's pages new ones? It is a little smaller: beside
 # a block of the very same size, something small may have moved into the rest that alignment needs.
 FAULTS = """
 import resource, sys, torch
-from unembed.training.process import keep_freed_memory
+from unembed.compute.memory import keep_freed_memory
 if sys.argv[1] == "keep":
     assert keep_freed_memory()
 torch.ones(50_000_000)
@@ -34,6 +34,6 @@ def test_where_there_is_no_glibc_nothing_is_done(monkeypatch):
         raise OSError(name)
 
     monkeypatch.setattr(ctypes, "CDLL", no_library)
-    assert not process.keep_freed_memory()
+    assert not memory.keep_freed_memory()
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert not process.keep_freed_memory()
+    assert not memory.keep_freed_memory()
