@@ -7,7 +7,7 @@ import pytest
 from counting import CountingEncoder
 
 from unembed import Inverter
-from unembed.search import guided_strategy
+from unembed.decode import strategy as decode_strategy
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.edits import EDITS, Entries
 from unembed.search.error_model import GPErrorModel, unit
@@ -122,12 +122,12 @@ def test_a_search_goes_on_with_random_edits_where_neighbours_lead_nowhere(
 def test_the_first_texts_take_few_passes_unless_steps_are_given(
     told: Inverter, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch, given: int | None, used: int
 ) -> None:
-    asked, invert_batch = [], guided_strategy.invert_batch
+    asked, invert_batch = [], decode_strategy.invert_batch
 
     def watched(checkpoint, batch, lengths, decoder, config, *rest):  # type: ignore[no-untyped-def]
         asked.append(config.steps)
         return invert_batch(checkpoint, batch, lengths, decoder, config, *rest)
 
-    monkeypatch.setattr(guided_strategy, "invert_batch", watched)
+    monkeypatch.setattr(decode_strategy, "invert_batch", watched)
     told.invert(vectors[:1], strategy="guided", max_encoder_calls=5, start_steps=3, steps=given)
     assert asked == [used]

@@ -14,7 +14,9 @@ from unembed.decode.registry import make_decoder
 from unembed.decode.strategy import Decoding, InversionRun
 from unembed.invert_config import QUALITIES, InvertConfig
 from unembed.model.trigrams import Phrases
+from unembed.search.guided_strategy import Guided
 from unembed.search.refined_decoding import RefinedDecoding
+from unembed.search.settings import GuidedSettings
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,24 @@ def test_a_climb_begins_after_half_of_the_passes_unless_they_are_given(run, vect
     assert usual is not None
     assert passes(refine=0) <= usual
     assert passes(refine=1) < passes(refine=1, steps=usual)
+
+
+def test_a_guided_search_starts_from_refined_texts(run, encoder, vectors):
+    """By its first calls it has what the surrogate finds without any."""
+
+    def first(rounds: int) -> np.ndarray:
+        settings = GuidedSettings(max_encoder_calls=3, num_starts=3, refine_starts=rounds)
+        guided = replace(run, encoder=encoder, config=InvertConfig(strategy="guided"), memory={})
+        return cosines(encoder, vectors, Guided(settings).invert(guided, vectors, None))
+
+    assert first(6).mean() > first(0).mean() + 0.05
+
+
+def test_where_nothing_can_refine_the_search_starts_from_the_decoders_texts(run, encoder, vectors):
+    def texts(rounds: int) -> list[str]:
+        settings = GuidedSettings(max_encoder_calls=3, num_starts=3, refine_starts=rounds)
+        config = InvertConfig(strategy="guided")
+        alone = replace(run, encoder=encoder, config=config, surrogate=None, memory={})
+        return [one.text for one in Guided(settings).invert(alone, vectors, None)]
+
+    assert texts(6) == texts(0)

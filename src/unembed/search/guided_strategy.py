@@ -27,6 +27,7 @@ from unembed.model.parts import SURROGATE
 from unembed.search.base_reading import BaseReading
 from unembed.search.fresh_inversions import as_entries
 from unembed.search.guided_search import GuidedSearch
+from unembed.search.refined_decoding import RefinedDecoding
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.written_form import Writer
@@ -61,7 +62,7 @@ class Guided:
                 "trace": False,
             }
         )
-        plain = invert_batch(checkpoint, vectors, lengths, decoder, first)
+        plain = self._first_texts(run, first, vectors, lengths)
         texts = [[found.tokens, *(one.tokens for one in found.alternatives)] for found in plain]
         starts = [[as_entries(checkpoint, tokens) for tokens in some] for some in texts]
         search = GuidedSearch(
@@ -88,6 +89,14 @@ class Guided:
             _result(checkpoint, vector, found, state, settings, config)
             for vector, found, state in zip(vectors, plain, states, strict=True)
         ]
+
+    def _first_texts(
+        self, run: InversionRun, first: InvertConfig, vectors: NDArray[np.float32], lengths: Tensor | None
+    ) -> list[Inversion]:
+        """What the search begins with: the plain inversion's texts, refined where there is a surrogate."""
+        config = first.model_copy(update={"refine": self.settings.refine_starts})
+        alone = replace(run, config=config, observe=None, beginnings=None)
+        return RefinedDecoding(make_decoder()).invert(alone, vectors, lengths)
 
     def check_first_texts(self) -> None:
         """Raise an error unless the budget leaves something to search with when there is a map."""
