@@ -123,6 +123,18 @@ def test_it_goes_on_from_another_surrogate(config: SurrogateTrainConfig, tmp_pat
     assert seen["validation"] == pytest.approx(before, abs=0.01)
 
 
+def test_a_start_is_recorded_by_its_digest(config: SurrogateTrainConfig, tmp_path: Path) -> None:
+    """Not by its place: what is published names no folder of the machine where it was trained."""
+    train_surrogate(config.model_copy(update={"steps": 1}))
+    more = {"start": str(config.output / "latest"), "output": tmp_path / "more", "steps": 1}
+    train_surrogate(config.model_copy(update=more))
+    first, second = (
+        load_surrogate(folder / "latest").config for folder in (config.output, tmp_path / "more")
+    )
+    assert second.training["config"]["start"] == first.digests[WEIGHTS]
+    assert str(tmp_path) not in second.model_dump_json()
+
+
 def test_a_surrogate_of_another_shape_is_no_start(config: SurrogateTrainConfig, tmp_path: Path) -> None:
     train_surrogate(config.model_copy(update={"steps": 1}))
     other = {"start": str(config.output / "latest"), "output": tmp_path / "more", "hidden": 16}

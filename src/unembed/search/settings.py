@@ -39,7 +39,10 @@ class GuidedSettings(BaseModel):
         4, ge=1, description="Passes per length for them, where no steps are given and an encoder judges."
     )
     refine_starts: int = Field(
-        12, ge=0, le=64, description="Rounds in which the surrogate refines those texts first, without a call."
+        12,
+        ge=0,
+        le=64,
+        description="Rounds in which a surrogate refines those texts first, without a call.",
     )
     beam_width: int = Field(6, ge=1, description="Texts that are edited in each round: the best so far.")
     diversify_after: int = Field(

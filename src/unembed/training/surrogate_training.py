@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,13 +24,14 @@ from unembed.encoders.bert import Bert, BertBlock, BertConfig, Run
 from unembed.encoders.fetch import require_fetched
 from unembed.encoders.surrogate_encoder import (
     CONFIG,
+    WEIGHTS,
     Surrogate,
     SurrogateConfig,
     SurrogateNetwork,
     load_surrogate,
 )
 from unembed.errors import MismatchError, UsageError
-from unembed.storage import atomic_folder, folder_lock
+from unembed.storage import atomic_folder, folder_lock, read_json
 from unembed.training.batch_sampler import BatchSampler
 from unembed.training.bf16_layers import Bf16Layers
 from unembed.training.dataset import TrainingTexts, open_folders
@@ -78,7 +80,7 @@ class _SurrogateRun:
         self.network = _network(config, self.tokenizer, self.encoder)
         self.average = Average(self.network, config.ema)
         self.optimiser = _optimiser(self.network, config)
-        self._identity = {"config": config.lasting(), "data": [data.digest for data in folders]}
+        self._identity = {"config": _lasting(config), "data": [data.digest for data in folders]}
         restored = load_state(
             config.output / "state", self.network, self.average.network, self.optimiser, self._identity
         )
@@ -145,6 +147,16 @@ class _SurrogateRun:
     def close(self) -> None:
         """Nothing more will be logged."""
         self._log.close()
+
+
+def _lasting(config: SurrogateTrainConfig) -> dict[str, Any]:
+    """The settings that a resumed run shares; a surrogate to start from by its digest, wherever it lies."""
+    lasting = config.lasting()
+    if config.start is not None and (Path(config.start) / CONFIG).exists():
+        lasting["start"] = SurrogateConfig.model_validate(read_json(Path(config.start) / CONFIG)).digests[
+            WEIGHTS
+        ]
+    return lasting
 
 
 def _network(config: SurrogateTrainConfig, tokenizer: Tokenizer, encoder: EncoderInfo) -> SurrogateNetwork:
