@@ -6,7 +6,8 @@
 #
 # TEXTS holds one sentence a line: LANG.txt.gz and LANG_messages.txt.gz for nine languages; en_short.txt.gz,
 # en_messages.txt.gz and en_everyday/KIND.txt.gz for English (about.md names sources and licences). STATE takes the data
-# and the runs: some gigabytes.
+# and the runs: some gigabytes. START is a model to go on from, by default a new one; SEED draws other texts than it has
+# seen.
 set -euo pipefail
 : "${TEXTS:?folder of the texts}" "${STATE:?folder for data and runs}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,15 +37,22 @@ data=()
 for language in "${languages[@]}"; do
   sources=()
   while read -r source; do sources+=(--source "$source"); done < <(files "$language")
-  "$unembed" prepare "${sources[@]}" --limit 140000 --pick random --encoder use-multilingual --tokenizer "$backbone" \
+  "$unembed" prepare "${sources[@]}" --limit 160000 --pick random --seed "${SEED:-0}" --encoder use-multilingual --tokenizer "$backbone" \
     --min-tokens 3 --max-tokens 24 --seq-len 24 -o "$STATE/data/$language"
   data+=(--data "$STATE/data/$language")
 done
 
-# Words first, then the blocks.
-"$unembed" train --config "$here/heads.yaml" --backbone "$backbone" "${data[@]}" --minutes "${HEADS_MINUTES:-9}" -o "$STATE/runs/heads"
-"$unembed" train --config "$here/broad.yaml" --backbone "$backbone" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
-  --minutes "${BROAD_MINUTES:-92}" -o "$STATE/runs/broad"
+# Words first, then the blocks; what has learnt already goes on at a lower rate.
+heads=() broad=() minutes=(9 92)
+if [ -n "${START:-}" ]; then
+  minutes=(5 58)
+  heads=(--start-from "$START" --learning-rate 4.0e-4)
+  broad=(--learning-rate 2.5e-4 --hold 0.3)
+fi
+"$unembed" train --config "$here/heads.yaml" --backbone "$backbone" "${heads[@]}" "${data[@]}" --minutes "${HEADS_MINUTES:-${minutes[0]}}" \
+  -o "$STATE/runs/heads"
+"$unembed" train --config "$here/broad.yaml" --backbone "$backbone" --start-from "$STATE/runs/heads/latest" "${broad[@]}" "${data[@]}" \
+  --minutes "${BROAD_MINUTES:-${minutes[1]}}" -o "$STATE/runs/broad"
 model=$STATE/use-ten
 [ -d "$model" ] || "$unembed" model export "$STATE/runs/broad/latest" --dtype int8 --repeat-penalty 1.0 -o "$model"
 

@@ -9,6 +9,7 @@ from counting import CountingEncoder
 import toy
 from unembed import Inverter
 from unembed.model.trigrams import Phrases
+from unembed.model.word_vectors import WordVectors
 from unembed.search.climb import TRIGRAM, Climb, Target
 from unembed.search.error_model import unit
 from unembed.search.word_edits import TRIGRAM as TRIGRAM_OF_EDITS
@@ -39,11 +40,16 @@ def starts(told: Inverter, count: int) -> list[list[tuple[int, ...]]]:
     return [[tuple(vocabulary.encode(np.array(some[:8])).tolist())] for some in ids]
 
 
+def climb(told: Inverter, encoder: CountingEncoder, phrases: Phrases) -> Climb:
+    model = told.checkpoint
+    return Climb(model, encoder, phrases, WordVectors(model.texts, len(model.vocabulary), encoder))
+
+
 def test_more_rounds_find_texts_that_are_worth_more(told, encoder, phrases, wanted) -> None:
     best = []
     for rounds in (0, 1, 4):
         some = targets(told, encoder, wanted)
-        Climb(told.checkpoint, encoder, phrases).run(some, starts(told, 4), rounds)
+        climb(told, encoder, phrases).run(some, starts(told, 4), rounds)
         best.append([one.ranked()[0].value for one in some])
     assert all(one <= two <= three for one, two, three in zip(*best, strict=True))
     assert sum(best[2]) > sum(best[0])
@@ -51,7 +57,7 @@ def test_more_rounds_find_texts_that_are_worth_more(told, encoder, phrases, want
 
 def test_a_value_is_the_cosine_and_the_trigrams(told, encoder, phrases, wanted) -> None:
     [target, *_] = targets(told, encoder, wanted)
-    Climb(told.checkpoint, encoder, phrases).run([target], starts(told, 1), 2)
+    climb(told, encoder, phrases).run([target], starts(told, 1), 2)
     for one in target.ranked()[:5]:
         [vector] = unit(encoder.encode([one.text]))
         [log_prob] = phrases.trigram_log_probs([one.entries])
@@ -60,22 +66,22 @@ def test_a_value_is_the_cosine_and_the_trigrams(told, encoder, phrases, wanted) 
 
 def test_a_target_does_not_depend_on_the_others(told, encoder, phrases, wanted) -> None:
     together = targets(told, encoder, wanted)
-    Climb(told.checkpoint, encoder, phrases).run(together, starts(told, 4), 3)
+    climb(told, encoder, phrases).run(together, starts(told, 4), 3)
     for row, one in enumerate(targets(told, encoder, wanted)):
-        Climb(told.checkpoint, encoder, phrases).run([one], [starts(told, 4)[row]], 3)
+        climb(told, encoder, phrases).run([one], [starts(told, 4)[row]], 3)
         assert one.ranked()[0].text == together[row].ranked()[0].text
 
 
 def test_what_is_given_stays(told, encoder, phrases, wanted) -> None:
     begun = starts(told, 4)
     some = targets(told, encoder, wanted, first=2)
-    Climb(told.checkpoint, encoder, phrases).run(some, begun, 3)
+    climb(told, encoder, phrases).run(some, begun, 3)
     for target, [start] in zip(some, begun, strict=True):
         assert all(entries[:2] == start[:2] for entries in target.read)
     lengths = [
         Target(one.vector, wanted, length=len(start)) for one, [start] in zip(some, begun, strict=True)
     ]
-    Climb(told.checkpoint, encoder, phrases).run(lengths, begun, 3)
+    climb(told, encoder, phrases).run(lengths, begun, 3)
     for target in lengths:
         assert {len(entries) for entries in target.read} == {target.length}
 
@@ -83,7 +89,7 @@ def test_what_is_given_stays(told, encoder, phrases, wanted) -> None:
 def test_no_text_is_longer_than_the_model_reads(told, encoder, phrases, wanted) -> None:
     longest = told.checkpoint.config.denoiser.max_length
     some = targets(told, encoder, wanted)
-    Climb(told.checkpoint, encoder, phrases).run(some, [[(4,) * longest]] * len(some), 3)
+    climb(told, encoder, phrases).run(some, [[(4,) * longest]] * len(some), 3)
     assert max(len(entries) for target in some for entries in target.read) == longest
 
 

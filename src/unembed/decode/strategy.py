@@ -23,6 +23,7 @@ from unembed.encoders.base import Encoder
 from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.trigrams import Phrases
+from unembed.model.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,16 @@ class InversionRun:
     def seconds(self) -> float:
         """How long it has been running."""
         return time.monotonic() - self.started
+
+    @property
+    def word_vectors(self) -> WordVectors | None:
+        """The surrogate's vectors of the vocabulary's words; the model keeps those of its own."""
+        if self.surrogate is None:
+            return None
+        model = self.checkpoint
+        if model.has_surrogate and self.surrogate is model.surrogate:
+            return model.word_vectors
+        return WordVectors(model.texts, len(model.vocabulary), self.surrogate)
 
     @property
     def batch_observer(self) -> Observer | None:

@@ -45,6 +45,7 @@ from unembed.model.shipped import shipped_folder
 from unembed.model.trigrams import PHRASES, Phrases
 from unembed.model.truecasing import CASING, Casing
 from unembed.model.vocabulary import Vocabulary
+from unembed.model.word_vectors import WordVectors
 from unembed.storage import atomic_folder, atomic_write, digest_bytes, read_checked, read_json, write_json
 from unembed.text import read_back
 from unembed.weights import Storage, pack, stored_as, unpack
@@ -116,6 +117,11 @@ class Checkpoint:
     def surrogate(self) -> Surrogate:
         """The surrogate of its encoder that came with the model, on the denoiser's device."""
         return self.parts.surrogate(str(next(self.denoiser.parameters()).device))
+
+    @cached_property
+    def word_vectors(self) -> WordVectors:
+        """Its surrogate's vectors of the vocabulary's words."""
+        return WordVectors(self.texts, len(self.vocabulary), self.surrogate)
 
     @property
     def has_map(self) -> bool:

@@ -19,11 +19,11 @@ import numpy as np
 from unembed.encoders.base import Encoder
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.trigrams import Phrases
+from unembed.model.word_vectors import WordVectors
 from unembed.search.edits import Entries, moves
 from unembed.search.error_model import Floats, unit
 from unembed.search.merge import pairs
 from unembed.search.word_edits import Wanted, word_edits
-from unembed.search.word_vectors import WordVectors
 
 # What a nat of a text's trigram log-probability is worth in cosine: as in a search that a surrogate guides.
 # Twice as much in the climb lost a point of F1, n = 320.
@@ -75,9 +75,12 @@ class Target:
 class Climb:
     """Reads texts of many targets together; what comes out for one does not depend on the others."""
 
-    def __init__(self, checkpoint: Checkpoint, surrogate: Encoder, phrases: Phrases) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, surrogate: Encoder, phrases: Phrases, words: WordVectors
+    ) -> None:
+        """words: by the surrogate."""
         self._checkpoint, self._surrogate, self._phrases = checkpoint, surrogate, phrases
-        self._words = WordVectors(checkpoint, surrogate)
+        self._words = words
         # A text of fixed length needs room for its end.
         self._longest = checkpoint.config.denoiser.max_length - int(checkpoint.vocabulary.fixed_length)
 

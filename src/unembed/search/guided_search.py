@@ -23,6 +23,7 @@ from unembed.errors import UsageError
 from unembed.invert_config import InvertConfig
 from unembed.model.checkpoint import Checkpoint
 from unembed.model.trigrams import Phrases
+from unembed.model.word_vectors import WordVectors
 from unembed.search.base_reading import BaseReading
 from unembed.search.candidate_pool import CandidatePool
 from unembed.search.candidate_reader import CandidateReader
@@ -72,12 +73,15 @@ class GuidedSearch:
         lengths: Sequence[int] | None = None,
         surrogate: Encoder | None = None,
         phrases: Phrases | None = None,
+        words: WordVectors | None = None,
         writer: Writer | None = None,
         base: BaseReading | None = None,
         first: InvertConfig | None = None,
         spent: int = 0,
     ) -> None:
-        """base: what an adapter's map is refitted with, and first: how the targets are then decoded again.
+        """words: the surrogate's, where somebody has them already.
+
+        base: what an adapter's map is refitted with, and first: how the targets are then decoded again.
 
         spent: encoder calls that each target has to its account already.
         """
@@ -92,7 +96,7 @@ class GuidedSearch:
         self._objective = Objective.of(settings, by_surrogate=by_surrogate, trigrams=phrases is not None)
         self._prefilter: SurrogatePrefilter | None = None
         if surrogate is not None and settings.prefilter_ratio > 1:
-            self._prefilter = SurrogatePrefilter(surrogate, settings.prefilter_ratio)
+            self._prefilter = SurrogatePrefilter(surrogate, settings.prefilter_ratio, words)
         self._reader = CandidateReader(checkpoint, self._prefilter, phrases, writer)
         self._proposer = Proposer(
             checkpoint,

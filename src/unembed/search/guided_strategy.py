@@ -74,6 +74,7 @@ class Guided:
             lengths=None if lengths is None else lengths.tolist(),
             surrogate=run.surrogate,
             phrases=run.phrases,
+            words=run.word_vectors,
             writer=make_writer(checkpoint, run.encoder) if settings.forms else None,
             base=_base_reading(run, settings),
             first=first,

@@ -22,7 +22,7 @@ from unembed.search.prefilter import SurrogatePrefilter
 from unembed.search.search_state import Hypothesis, SearchState
 from unembed.search.settings import GuidedSettings
 from unembed.search.single_edits import Neighbour, SingleEdits
-from unembed.search.word_ranking import WordRanking
+from unembed.search.word_ranking import order_by_words
 from unembed.search.written_form import Writer
 
 MAX_LIKELY = 150  # single-edit neighbours that enter the pool, by their words' probability
@@ -42,7 +42,7 @@ class Neighbourhood:
     ) -> None:
         self._checkpoint, self._settings = checkpoint, settings
         self._phrases = phrases
-        self._words = None if prefilter is None else WordRanking(checkpoint, prefilter)
+        self._words = None if prefilter is None else prefilter.word_vectors(checkpoint)
         self._reader = CandidateReader(checkpoint, prefilter, phrases, writer)
 
     def explore(
@@ -155,7 +155,7 @@ class Neighbourhood:
         log_probs = None
         if self._phrases is not None:
             log_probs = trigram_log_probs(self._phrases, [one.entries for one in some])
-        order = self._words.order(some, lack, log_probs).tolist()
+        order = order_by_words(self._words, some, lack, log_probs).tolist()
         now, later = (sorted(part) for part in (order[:first], order[first:most]))
         return [some[index].entries for index in now], [some[index].entries for index in later]
 

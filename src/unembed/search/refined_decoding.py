@@ -87,7 +87,8 @@ def _climb(run: InversionRun) -> Climb:
     if "climb" not in run.memory:
         assert run.surrogate is not None
         assert run.phrases is not None
-        run.memory["climb"] = Climb(run.checkpoint, run.surrogate, run.phrases)
+        assert run.word_vectors is not None
+        run.memory["climb"] = Climb(run.checkpoint, run.surrogate, run.phrases, run.word_vectors)
     found: Climb = run.memory["climb"]
     return found
 
