@@ -58,10 +58,10 @@ model=$STATE/use-ten
 
 # What its texts are refined with: a surrogate, and what follows what in all texts but the held-out ones.
 "$unembed" surrogate "${data[@]}" --start encoder --hidden 192 --heads 6 --ffn 768 --layers 4 --max-tokens 24 --source-alpha 0.5 \
-  --steps "${SURROGATE_STEPS:-5000}" --warmup 100 --hold 0.4 --learning-rate 0.0015 --model "$model" -o "$STATE/runs/surrogate"
+  --steps "${SURROGATE_STEPS:-7000}" --warmup 100 --hold 0.4 --learning-rate 0.0015 --model "$model" -o "$STATE/runs/surrogate"
 sources=()
 for language in "${languages[@]}"; do while read -r source; do sources+=(--source "$source"); done < <(files "$language"); done
-"$unembed" phrases --model "$model" "${sources[@]}" --min-pairs 3 --min-triples 4
+"$unembed" phrases --model "$model" "${sources[@]}" --min-pairs 3 --min-triples 5
 
 # What it recovers of held-out texts, by language, and its card. Validation texts are held out as well: what is exported
 # is the end of the run, whichever step validated best. Korean and Chinese have fewer short texts, so more are looked at.
