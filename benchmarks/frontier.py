@@ -65,9 +65,9 @@ def qualities(precision: str) -> dict[str, dict[str, Any]]:
 def refinements(precision: str) -> dict[str, dict[str, Any]]:
     """Rounds of the climb by the surrogate, beside the default without one that was before."""
     ways: dict[str, dict[str, Any]] = {"3 lengths, 8 passes": {"steps": 8, "refine": 0}}
-    for rounds in (0, 1, 3, 8):
+    for rounds in (0, 1, 4, 8):
         ways[f"3 lengths, 4 passes, {rounds} rounds"] = {"steps": 4, "refine": rounds}
-    ways["3 lengths, 8 passes, 3 rounds"] = {"steps": 8, "refine": 3}
+    ways["3 lengths, 8 passes, 4 rounds"] = {"steps": 8, "refine": 4}
     ways["best"] = {"quality": "best"}
     ways["best of 20, 5 lengths, 16 passes"] = {
         "steps": 16, "num_lengths": 5, "hypotheses": 20, "shortlist": 0, "refine": 0

@@ -33,8 +33,8 @@ class Effort(NamedTuple):
 
 QUALITIES: dict[Quality, Effort] = {
     "fast": Effort(steps=4, num_lengths=3, hypotheses=3, shortlist=1024, refine=0),
-    "balanced": Effort(steps=8, num_lengths=3, hypotheses=3, shortlist=1024, refine=3),
-    "best": Effort(steps=16, num_lengths=5, hypotheses=5, shortlist=0, refine=16),
+    "balanced": Effort(steps=8, num_lengths=3, hypotheses=3, shortlist=1024, refine=4),
+    "best": Effort(steps=16, num_lengths=5, hypotheses=5, shortlist=0, refine=20),
 }
 
 

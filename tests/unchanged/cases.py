@@ -51,6 +51,7 @@ CASES: dict[str, dict[str, Any]] = {
         "random_after": 0,
         "first_look": 1,
         "words_per_mask": 8,
+        "refine_starts": 0,
     },
     "guided-by-surrogate": {
         "strategy": "guided",
