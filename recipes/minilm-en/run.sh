@@ -5,7 +5,8 @@
 #
 # TEXTS holds one sentence a line: en_short.txt.gz (Tatoeba), en_wiki_news.txt.gz (Wikipedia, Wikinews),
 # en_messages.txt.gz and en_everyday/KIND.txt.gz (about.md names sources and licences). STATE takes the data and the
-# runs: some gigabytes. START is a model and its surrogate to go on from, by default a new one.
+# runs: some gigabytes. START is a model and its surrogate to go on from, by default a new one; ALREADY_BROAD=1 says that
+# it has learnt on all of these kinds, SEED draws other texts than it has seen.
 set -euo pipefail
 : "${TEXTS:?folder of the texts}" "${STATE:?folder for data and runs}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,9 +45,11 @@ if [ -z "${START:-}" ]; then
     --learning-rate 0.0015 --model "$START" -o "$STATE/runs/base-surrogate"
 fi
 
-# Words first, then the blocks.
+# Words first, then the blocks; those that have learnt on all kinds already go on at a lower rate.
+broad=()
+[ -n "${ALREADY_BROAD:-}" ] && broad=(--learning-rate 2.5e-4 --warmup 100)
 "$unembed" train --config "$here/heads.yaml" --start-from "$START" "${data[@]}" --minutes "${HEADS_MINUTES:-6}" -o "$STATE/runs/heads"
-"$unembed" train --config "$here/broad.yaml" --start-from "$STATE/runs/heads/latest" "${data[@]}" \
+"$unembed" train --config "$here/broad.yaml" --start-from "$STATE/runs/heads/latest" "${broad[@]}" "${data[@]}" \
   --minutes "${BROAD_MINUTES:-74}" -o "$STATE/runs/broad"
 # Free-running, it repeats words that it said itself: what that costs was found on validation texts.
 model=$STATE/minilm-en
